@@ -1,0 +1,36 @@
+# The few commands one needs. `make` alone lists them; what each does in full is in `cargo xtask --help`
+# and `tidings --help`.
+
+# Where rustup puts cargo, for shells that have not heard of it yet.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+KILLS ?= 50
+
+.DEFAULT_GOAL := help
+.PHONY: help setup up test soak bench fmt
+
+help: ## lists these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## installs what up and test need, where it may
+	@setup/prepare.sh test
+
+up: ## starts the gallery example with its demo on this machine; ARGS='...' passes more
+	@setup/prepare.sh up
+	cargo build --package tidings
+	@exec $(TARGET)/debug/tidings up --catalogue examples/gallery --demo $(ARGS)
+
+test: ## runs the whole gate: format, checks, lints, tests, documentation, planted faults
+	@setup/prepare.sh test
+	@cargo xtask ci
+
+soak: ## kills and restarts the real process KILLS=50 times and counts what was told
+	@setup/prepare.sh test
+	TIDINGS_KILLS=$(KILLS) cargo test --package tests --features faults -- soak --nocapture
+
+bench: ## measures; ARGS='NAME ...' says what, ARGS=list what there is
+	@setup/prepare.sh up
+	cargo run --release --package tidings -- bench $(or $(ARGS),list)
+
+fmt: ## formats all sources
+	cargo fmt --all

@@ -1,0 +1,81 @@
+//! The contract of a courier. A courier knows nothing of digests and journals: it is given a rendered
+//! message and a gate, and asks the gate once, as late as its protocol allows.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use model::{Millis, ReadyId, Tenant};
+
+/// One rendered mail. From the same facts the same bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Message {
+    pub tenant: Tenant,
+    pub ready: ReadyId,
+    /// Derived from the Ready, so that a repeated message is the same message to whoever receives it.
+    pub message_id: String,
+    pub from: String,
+    pub to: String,
+    /// The mail's subject line.
+    pub headline: String,
+    /// The line that a mail client shows beside the headline.
+    pub preheader: String,
+    pub html: String,
+    pub text: String,
+    /// When it was due: the mail's date, the same at every try.
+    pub date: Millis,
+    /// More headers, names and values; checked against line breaks.
+    pub headers: Vec<(String, String)>,
+}
+
+// An address never reaches a log by accident.
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message").field("message_id", &self.message_id).finish_non_exhaustive()
+    }
+}
+
+/// The last question before the point of no return.
+#[async_trait]
+pub trait Gate: Send + Sync {
+    /// Whether the message may go now. Asked at most once a message.
+    async fn may_go(&self) -> bool;
+}
+
+/// What became of a hand-over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Handed {
+    Accepted,
+    /// The gate said no; nothing was sent.
+    Stopped,
+    /// Not now, try later; it did not go out.
+    NotNow(String),
+    /// Never; it did not go out.
+    Refused(String),
+    /// It may have gone out.
+    Unknown(String),
+}
+
+/// What a courier knows about a message it was given earlier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    Sent,
+    NotSent,
+    CannotTell,
+}
+
+/// Why the courier could not even say so.
+#[derive(Debug, thiserror::Error)]
+pub enum CourierError {
+    #[error("the courier is broken: {0}")]
+    Broken(String),
+}
+
+/// Takes messages to people.
+#[async_trait]
+pub trait Courier: Send + Sync + fmt::Debug {
+    /// Hands a message over. `Accepted` means that the other side has it for good.
+    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError>;
+
+    /// What became of a message, by its id.
+    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError>;
+}

@@ -1,0 +1,219 @@
+//! A closing, decided once: what is told now, what ended, what is carried over, and the marks that say so.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    entry::{EntryKey, Reason},
+    fault::{self, Fault},
+    id::{ReadyId, SubjectRef},
+    limits::{CARRIED_KEYS_MAX, CLOSING_KEYS_MAX, DAY_MS, LAST_CALL_MS, READY_ENTRIES_MAX},
+    mark::{Channel, What, Why},
+    person::{PersonRecord, Window},
+    plan::{OncePer, Plan},
+    ready::{self, Ready, ReadyEntry},
+    time::Day,
+    window::{self, At},
+};
+
+/// An entry that still waits, with what was found out about it before the turn.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Candidate {
+    pub key: EntryKey,
+    pub subject: SubjectRef,
+    pub reasons: Vec<Reason>,
+    /// Where it stands within its section: greater first.
+    pub rank: f64,
+    /// Whether it still holds, and if not, why.
+    pub holds: Result<(), Why>,
+    /// It came back from a Ready that may have been sent.
+    pub maybe: bool,
+}
+
+impl Candidate {
+    /// The best section that tells one of its kinds.
+    fn section(&self, plan: &Plan) -> Option<usize> {
+        self.reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min()
+    }
+}
+
+/// What a closing came to.
+#[derive(Default)]
+struct Sorted {
+    /// What is said once, together: usually one candidate, several where a subject is said once.
+    told: Vec<(usize, Vec<Candidate>)>,
+    carried: Vec<Candidate>,
+    ended: Vec<(EntryKey, Why)>,
+}
+
+/// Closes a window; the record loses it, and gains what is owed and what follows.
+pub(crate) fn close(
+    record: &mut PersonRecord,
+    window: &Window,
+    candidates: Vec<Candidate>,
+    at: &At<'_>,
+) -> Vec<Ready> {
+    let Some(index) = record.windows.iter().position(|open| open == window) else { return Vec::new() };
+    let Some(plan) = at.plans.by_name.get(&window.plan) else {
+        record.windows.remove(index);
+        let keys = candidates.iter().map(|candidate| candidate.key);
+        window::owe(record, Channel::Email, What::Ended(Why::PlanGone), keys, at.now);
+        return Vec::new();
+    };
+    // Derived again at the last moment: the person may have travelled since.
+    let (date, due) = window::due(plan, window, record.told_on.get(&plan.name).copied(), at);
+    if due > at.now || record.owed_keys().count() > CLOSING_KEYS_MAX {
+        // Too early, or the store is so far behind with marks that the record would grow without bound.
+        record.windows[index].due = due.max(at.now.plus(1_000));
+        return Vec::new();
+    }
+    record.windows.remove(index);
+    let mut sorted = sort(candidates, plan);
+    if sorted.told.len() < usize::from(plan.at_least.max(1)) {
+        sorted.carried.extend(std::mem::take(&mut sorted.told).into_iter().flat_map(|(_, group)| group));
+    }
+    end(record, plan, &sorted.ended, at);
+    let told = !sorted.told.is_empty();
+    if told {
+        record.told_on.insert(plan.name.clone(), date);
+        record.keep_until = record.keep_until.max(at.now.plus(2 * DAY_MS));
+    }
+    let id = ready::id(at.tenant, at.person, &plan.name, &window.key, window.opening, 0);
+    carry(record, plan, &sorted.carried, id, told, at);
+    if !told {
+        return Vec::new();
+    }
+    let taken = sorted.told.iter().flat_map(|(_, group)| group.iter().map(|candidate| candidate.key));
+    window::owe(record, plan.channel, What::Taken(id), taken, at.now);
+    vec![ready(id, plan, window, sorted.told, at)]
+}
+
+/// Sorts candidates into sections, by rank, within the budgets.
+fn sort(candidates: Vec<Candidate>, plan: &Plan) -> Sorted {
+    let mut sorted = Sorted::default();
+    let mut live = Vec::new();
+    for candidate in candidates {
+        match (candidate.holds, candidate.section(plan)) {
+            (Ok(()), Some(section)) => live.push((section, candidate)),
+            (Ok(()), None) => sorted.ended.push((candidate.key, Why::KindGone)),
+            (Err(why), _) => sorted.ended.push((candidate.key, why)),
+        }
+    }
+    // The rest of what ended is found ended again at the next closing.
+    sorted.ended.truncate(CLOSING_KEYS_MAX - READY_ENTRIES_MAX);
+    let mut groups = group(live, plan.once_per);
+    groups.sort_by(|(a_section, a), (b_section, b)| {
+        a_section.cmp(b_section).then(b[0].rank.total_cmp(&a[0].rank)).then(b[0].key.cmp(&a[0].key))
+    });
+    let mut used = vec![0_u16; plan.sections.len()];
+    let mut entries_left = READY_ENTRIES_MAX;
+    for (section, mut group) in groups {
+        // One subject never fills more than a Ready; the rest of its entries wait.
+        sorted.carried.extend(group.split_off(group.len().min(READY_ENTRIES_MAX)));
+        let within = used[section] < plan.sections[section].most && group.len() <= entries_left;
+        if within {
+            used[section] += 1;
+            entries_left -= group.len();
+            sorted.told.push((section, group));
+        } else if !fault::planted(Fault::OverflowDropped) {
+            sorted.carried.extend(group);
+        }
+    }
+    sorted
+}
+
+/// Puts together what is said only once; the best of a group leads it.
+fn group(live: Vec<(usize, Candidate)>, once_per: OncePer) -> Vec<(usize, Vec<Candidate>)> {
+    let mut groups: Vec<(usize, Vec<Candidate>)> = Vec::new();
+    for (section, candidate) in live {
+        let same = groups.iter_mut().find(|(_, group)| match once_per {
+            OncePer::Subject => group[0].subject == candidate.subject,
+            OncePer::Event => false,
+        });
+        match same {
+            Some((best, group)) => {
+                *best = (*best).min(section);
+                group.push(candidate);
+                group.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(b.key.cmp(&a.key)));
+            }
+            None => groups.push((section, vec![candidate])),
+        }
+    }
+    groups
+}
+
+fn end(record: &mut PersonRecord, plan: &Plan, ended: &[(EntryKey, Why)], at: &At<'_>) {
+    let reasons: BTreeSet<Why> = ended.iter().map(|(_, why)| *why).collect();
+    for why in reasons {
+        let keys = ended.iter().filter(|(_, w)| *w == why).map(|(key, _)| *key);
+        window::owe(record, plan.channel, What::Ended(why), keys, at.now);
+    }
+}
+
+/// What is carried opens the next window in the same turn; below the minimum the window simply goes on
+/// to its next closing.
+fn carry(
+    record: &mut PersonRecord,
+    plan: &Plan,
+    carried: &[Candidate],
+    id: ReadyId,
+    told: bool,
+    at: &At<'_>,
+) {
+    if carried.is_empty() {
+        return;
+    }
+    let days: BTreeSet<Day> = carried.iter().map(|candidate| candidate.key.day()).collect();
+    // Past the last call of its oldest day there is no next closing for these.
+    let (gone, days): (Vec<Day>, Vec<Day>) =
+        days.into_iter().partition(|day| day.expires().plus(-LAST_CALL_MS) <= at.now);
+    let expired: Vec<(EntryKey, Why)> = carried
+        .iter()
+        .filter(|candidate| gone.contains(&candidate.key.day()))
+        .map(|candidate| (candidate.key, Why::Expired))
+        .collect();
+    end(record, plan, &expired, at);
+    if days.is_empty() {
+        return;
+    }
+    if told {
+        let keys = carried.iter().map(|candidate| candidate.key).filter(|key| !gone.contains(&key.day()));
+        window::owe(record, plan.channel, What::Carried(id), keys.take(CARRIED_KEYS_MAX), at.now);
+    }
+    // After this instant, so that the next closing is the next one and not this one again.
+    record.last_opening = record.last_opening.max(at.now);
+    window::open(record, plan, days, at);
+}
+
+fn ready(
+    id: ReadyId,
+    plan: &Plan,
+    window: &Window,
+    told: Vec<(usize, Vec<Candidate>)>,
+    at: &At<'_>,
+) -> Ready {
+    let mut entries = Vec::new();
+    for (section, group) in told {
+        let section = u16::try_from(section).unwrap_or(u16::MAX);
+        entries.extend(group.into_iter().map(|Candidate { key, subject, reasons, maybe, .. }| ReadyEntry {
+            key,
+            subject,
+            reasons,
+            section,
+            maybe,
+        }));
+    }
+    let expires = entries.iter().map(|entry| entry.key.day().expires()).min().unwrap_or(at.now);
+    Ready {
+        id,
+        tenant: at.tenant.clone(),
+        person: at.person.clone(),
+        plan: plan.name.clone(),
+        key: window.key.clone(),
+        opening: window.opening,
+        channel: plan.channel,
+        attempt: 0,
+        due: window.due,
+        expires,
+        entries,
+    }
+}

@@ -1,0 +1,85 @@
+//! What comes in: events, facts, and whether an event is in time.
+
+use crate::{
+    entry::EntryKey,
+    fault::{self, Fault},
+    id::{EventKey, Person, SubjectRef, Tenant},
+    limits::{AHEAD_MS_MAX, LATE_MS_MAX},
+    time::Millis,
+    value::State,
+};
+
+/// An admitted change. Its time is the source's own and is never altered.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    pub tenant: Tenant,
+    pub key: EventKey,
+    /// What happened, by the source's name for it; kinds say which they are `on`.
+    pub what: String,
+    pub subject: SubjectRef,
+    /// Who did it, so that nobody is told of their own doing.
+    pub actor: Option<Person>,
+    pub occurred: Millis,
+    /// The fields as the change stated them, for finding the audience as it was then.
+    pub state: State,
+}
+
+impl Event {
+    pub fn entry_key(&self) -> EntryKey {
+        EntryKey { occurred: self.occurred, event: self.key }
+    }
+}
+
+/// What is true of a person.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fact {
+    Follow(Follow),
+    /// Cells of the profile: zone, addresses, language, preferences.
+    Profile {
+        tenant: Tenant,
+        person: Person,
+        state: State,
+    },
+}
+
+/// That a person follows a subject, or no longer does: a row either way, never a delete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Follow {
+    pub tenant: Tenant,
+    pub person: Person,
+    pub target: SubjectRef,
+    pub version: i64,
+    pub on: bool,
+}
+
+impl Follow {
+    /// Whether this one wins over another about the same person and target; at one version the end of
+    /// a follow wins, since telling somebody who left is the worse mistake.
+    pub fn wins_over(&self, other: &Self) -> bool {
+        (self.version, !self.on) > (other.version, !other.on)
+    }
+}
+
+/// Why an event's time is not accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Untimely {
+    #[error("occurred at {occurred}, more than 7 days before its record was appended at {appended}")]
+    Late { occurred: Millis, appended: Millis },
+    #[error("occurred at {occurred}, more than a minute after its record was appended at {appended}")]
+    Ahead { occurred: Millis, appended: Millis },
+}
+
+/// Law 3: time is accepted or refused, never altered. Judged against the record's own append time, so
+/// that the verdict is the same whenever and however often the record is read.
+pub fn timely(occurred: Millis, appended: Millis) -> Result<(), Untimely> {
+    if fault::planted(Fault::TimeUnchecked) {
+        return Ok(());
+    }
+    if appended.since(occurred) > LATE_MS_MAX {
+        return Err(Untimely::Late { occurred, appended });
+    }
+    if occurred.since(appended) > AHEAD_MS_MAX {
+        return Err(Untimely::Ahead { occurred, appended });
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Planted faults: each law's property must be seen to fail on one. Only tests turn the feature on;
+//! without it `planted` is `false` at compile time and the branches are gone.
+
+/// Every fault that can be planted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Law 1: a second reason of the same entry is dropped.
+    FirstReasonOnly,
+    /// Law 2: a mark covers whatever is in the day when it is read.
+    MarkCoversAll,
+    /// Law 3: any time is accepted.
+    TimeUnchecked,
+    /// Law 3: a window closes before its task has read to the end it knew of.
+    ClosesUnread,
+    /// Law 4: announced before stored.
+    AnnouncedFirst,
+    /// Law 4: an older version overrides a newer.
+    OlderWins,
+    /// Law 6: marks owed are forgotten at the commit.
+    OwedForgotten,
+    /// Law 6: the Ready's id leaves the window's opening out.
+    IdWithoutOpening,
+    /// Law 7: whoever finds a claim sends all the same.
+    ClaimIgnored,
+    /// Law 8: what is over a budget vanishes instead of being carried.
+    OverflowDropped,
+    /// Law 9: nothing is checked again before the claim.
+    UncheckedAtEnd,
+    /// Law 10: a day is 24 hours.
+    DayIs24Hours,
+    /// Law 11: a full day is never noticed.
+    NeverFull,
+    /// Law 12: the tenant is left out of the key of a day.
+    TenantForgotten,
+}
+
+impl Fault {
+    pub const ALL: [Self; 14] = [
+        Self::FirstReasonOnly,
+        Self::MarkCoversAll,
+        Self::TimeUnchecked,
+        Self::ClosesUnread,
+        Self::AnnouncedFirst,
+        Self::OlderWins,
+        Self::OwedForgotten,
+        Self::IdWithoutOpening,
+        Self::ClaimIgnored,
+        Self::OverflowDropped,
+        Self::UncheckedAtEnd,
+        Self::DayIs24Hours,
+        Self::NeverFull,
+        Self::TenantForgotten,
+    ];
+
+    /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FirstReasonOnly => "first-reason-only",
+            Self::MarkCoversAll => "mark-covers-all",
+            Self::TimeUnchecked => "time-unchecked",
+            Self::ClosesUnread => "closes-unread",
+            Self::AnnouncedFirst => "announced-first",
+            Self::OlderWins => "older-wins",
+            Self::OwedForgotten => "owed-forgotten",
+            Self::IdWithoutOpening => "id-without-opening",
+            Self::ClaimIgnored => "claim-ignored",
+            Self::OverflowDropped => "overflow-dropped",
+            Self::UncheckedAtEnd => "unchecked-at-end",
+            Self::DayIs24Hours => "day-is-24-hours",
+            Self::NeverFull => "never-full",
+            Self::TenantForgotten => "tenant-forgotten",
+        }
+    }
+}
+
+/// Whether a fault is planted in this process.
+#[cfg(feature = "faults")]
+pub fn planted(fault: Fault) -> bool {
+    use std::sync::OnceLock;
+    static PLANTED: OnceLock<Option<Fault>> = OnceLock::new();
+    let planted = PLANTED.get_or_init(|| {
+        let name = std::env::var("TIDINGS_FAULT").ok()?;
+        Fault::ALL.into_iter().find(|fault| fault.name() == name)
+    });
+    *planted == Some(fault)
+}
+
+/// Whether a fault is planted in this process: never, without the feature.
+#[cfg(not(feature = "faults"))]
+#[inline(always)]
+pub const fn planted(_: Fault) -> bool {
+    false
+}

@@ -1,0 +1,161 @@
+//! `fold`: the one reader of a day. A pure union of sets: the order of rows never matters, a row read
+//! twice counts once, and a mark may cover a key whose entry has not arrived yet.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use crate::{
+    entry::{EntryKey, Reason, Row},
+    fault::{self, Fault},
+    id::{ReadyId, SubjectRef},
+    mark::{Channel, What, Why},
+};
+
+/// A person's day (or several days) as their rows say.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct DayView {
+    entries: BTreeMap<EntryKey, EntryView>,
+}
+
+/// One entry: all reasons, and all that marks say of it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct EntryView {
+    /// `None` while only marks of it have arrived.
+    subject: Option<SubjectRef>,
+    pub reasons: BTreeSet<Reason>,
+    said: BTreeSet<(Option<Channel>, What)>,
+}
+
+/// Why an entry was or was not told on a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Nothing became of it yet; `carried` if a digest left it for the next.
+    Waiting {
+        carried: bool,
+    },
+    Told {
+        ready: ReadyId,
+    },
+    Read,
+    Cleared,
+    Ended(Why),
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Waiting { carried: false } => f.write_str("waiting"),
+            Self::Waiting { carried: true } => f.write_str("carried over"),
+            Self::Told { .. } => f.write_str("told"),
+            Self::Read => f.write_str("read before"),
+            Self::Cleared => f.write_str("cleared"),
+            Self::Ended(why) => f.write_str(why.text()),
+        }
+    }
+}
+
+/// Folds rows of one or several days of one person.
+pub fn fold<'a>(rows: impl IntoIterator<Item = &'a Row>) -> DayView {
+    let mut view = DayView::default();
+    for row in rows {
+        view.add(row);
+    }
+    view
+}
+
+impl DayView {
+    /// Adds one row; marks owed but not yet in the store are folded in the same way.
+    pub fn add(&mut self, row: &Row) {
+        match row {
+            Row::Entry(entry) => {
+                let seen = self.entries.entry(entry.key).or_default();
+                if fault::planted(Fault::FirstReasonOnly) && !seen.reasons.is_empty() {
+                    return;
+                }
+                seen.subject = Some(entry.subject.clone());
+                seen.reasons.insert(entry.reason.clone());
+            }
+            Row::Mark(mark) => {
+                let all: Vec<EntryKey> = self.entries.keys().copied().collect();
+                // The best-known fault of the first such design: a marker for "everything up to now".
+                let upto = fault::planted(Fault::MarkCoversAll) && matches!(mark.what, What::Taken(_));
+                for key in if upto { &all } else { &mark.covers } {
+                    self.entries.entry(*key).or_default().said.insert((mark.channel, mark.what));
+                }
+            }
+        }
+    }
+
+    /// Every entry that has a row, oldest first.
+    pub fn entries(&self) -> impl Iterator<Item = (EntryKey, &EntryView)> {
+        self.entries.iter().filter(|(_, entry)| entry.subject.is_some()).map(|(key, entry)| (*key, entry))
+    }
+
+    pub fn get(&self, key: EntryKey) -> Option<&EntryView> {
+        self.entries.get(&key).filter(|entry| entry.subject.is_some())
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries().count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries().next().is_none()
+    }
+}
+
+impl EntryView {
+    /// The subject; an entry that is handed out always has one.
+    pub fn subject(&self) -> Option<&SubjectRef> {
+        self.subject.as_ref()
+    }
+
+    /// What became of it on a channel.
+    pub fn fate(&self, channel: Channel) -> Fate {
+        self.fate_but(channel, None)
+    }
+
+    /// The same, ignoring the marks of one Ready: the check before a send must not see its own mark.
+    pub fn fate_but(&self, channel: Channel, but: Option<ReadyId>) -> Fate {
+        let said =
+            || self.said.iter().filter(|(on, _)| on.is_none_or(|on| on == channel)).map(|(_, what)| *what);
+        let returned =
+            |id: ReadyId| said().any(|what| matches!(what, What::Returned { ready, .. } if ready == id));
+        let left = |id: ReadyId| said().find(|what| matches!(what, What::Left { ready, .. } if *ready == id));
+        let mut ended = None;
+        for what in said() {
+            if let What::Taken(id) = what {
+                if Some(id) == but || returned(id) {
+                    continue;
+                }
+                match left(id) {
+                    Some(What::Left { why, .. }) => ended = Some(why),
+                    _ => return Fate::Told { ready: id },
+                }
+            }
+        }
+        if said().any(|what| what == What::Read) {
+            return Fate::Read;
+        }
+        if said().any(|what| what == What::Cleared) {
+            return Fate::Cleared;
+        }
+        let plain = said().find_map(|what| if let What::Ended(why) = what { Some(why) } else { None });
+        match plain.or(ended) {
+            Some(why) => Fate::Ended(why),
+            None => Fate::Waiting { carried: said().any(|what| matches!(what, What::Carried(_))) },
+        }
+    }
+
+    /// Whether it still waits to be told on a channel.
+    pub fn waits(&self, channel: Channel) -> bool {
+        matches!(self.fate(channel), Fate::Waiting { .. })
+    }
+
+    /// Whether a Ready that took it came back with nobody knowing if it was sent.
+    pub fn maybe_sent(&self) -> bool {
+        self.said.iter().any(|(_, what)| matches!(what, What::Returned { maybe: true, .. }))
+    }
+}

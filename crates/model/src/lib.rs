@@ -1,0 +1,64 @@
+//! The nouns of Tidings and the pure rules over them.
+//!
+//! # Words (one meaning each, here and everywhere)
+//!
+//! - *Change*: what an upstream service says happened.
+//! - *Event*: an admitted change with its key; some events tell nobody and only change a subject.
+//! - *Subject*: what an event is about, with its latest state.
+//! - *Fact*: what is true of a person: what they follow, their profile, a preference.
+//! - *Kind*: a type of notification, defined in the catalogue.
+//! - *Audience*: who may care. *Slice*: a part of a large audience.
+//! - *Entry*: one event for one person.
+//! - *Day*: the partition of a person's entries, by the event's own UTC time.
+//! - *Mark*: a record in a day that says what became of entries.
+//! - *Bundle*: entries said in one sentence.
+//! - *Plan*: the rules by which a channel holds and releases entries.
+//! - *Window*: a person's open stretch under a plan.
+//! - *Ready*: what is due for one person on one channel.
+//! - *Message*: one mail or push, rendered. *Headline*: a mail's subject line.
+//! - *Delivery*: what became of a message.
+//! - *Feedback*: what the person did: read, cleared, opened, came online.
+//! - *Fate*: why an entry was or was not told.
+//! - *Turn*: one atomic commit of a room.
+//! - *Look-back*: the days a digest reads.
+//!
+//! # Tour
+//!
+//! [`id`], [`time`] and [`value`] are the small change. [`event`] is what comes in and whether it is in
+//! time; [`entry`] and [`mark`] are the two sorts of rows in a day, and [`fold`] is their only reader.
+//! [`plan`] holds the rules of a channel, [`civil`] turns its local times into instants, [`person`] is
+//! all that is remembered of somebody between turns, and [`window`] is the one function that decides.
+//! [`ready`] and [`delivery`] are what leaves and what comes back. [`partition`] says who owns a person,
+//! [`limits`] how much of anything there may be.
+
+pub mod id;
+pub mod time;
+pub mod value;
+
+pub mod event;
+
+pub mod entry;
+pub mod mark;
+
+pub mod fold;
+
+pub mod civil;
+pub mod plan;
+
+pub mod closing;
+pub mod delivery;
+pub mod person;
+pub mod ready;
+pub mod window;
+
+pub mod fault;
+pub mod limits;
+pub mod partition;
+
+pub use entry::{Because, Entry, EntryKey, Reason, Row};
+pub use event::{Event, Fact, Follow};
+pub use fold::{DayView, EntryView, Fate};
+pub use id::{EventKey, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant};
+pub use mark::{Channel, Mark, What, Why};
+pub use time::{Day, Millis};
+pub use value::{Cell, Place, State, Value};

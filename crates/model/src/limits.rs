@@ -1,0 +1,65 @@
+//! How much of anything there may be. Each bound has a name and stands here; relations between bounds
+//! are asserted at compile time, so that changing one cannot quietly break another.
+
+/// Bytes of any identifier: tenant, person, subject, kind, plan.
+pub const ID_BYTES_MAX: usize = 128;
+
+/// Partitions of every topic that is keyed by person or subject; chosen at installation, for life.
+pub const PARTITIONS: u32 = 64;
+
+/// An event may be this late.
+pub const LATE_MS_MAX: i64 = 7 * DAY_MS;
+/// An event may be this far ahead of the time its record was appended.
+pub const AHEAD_MS_MAX: i64 = 60_000;
+
+/// Milliseconds of a UTC day.
+pub const DAY_MS: i64 = 86_400_000;
+/// A day and all its rows expire this long after the day began.
+pub const DAY_LIFE_MS: i64 = 21 * DAY_MS;
+/// A window closes at the latest this long before its oldest day expires.
+pub const LAST_CALL_MS: i64 = DAY_MS;
+
+/// From this many rows on a person's day is full: further events are announced as a count only.
+pub const DAY_ROWS_FULL: u32 = 2_000;
+/// A reader of one day pages, and stops here.
+pub const DAY_ROWS_READ_MAX: usize = 10_000;
+
+/// Bytes of a person's record in the compacted topic.
+pub const RECORD_BYTES_MAX: usize = 16 * 1024;
+/// Entries that one Ready may carry; the rest is carried over.
+pub const READY_ENTRIES_MAX: usize = 60;
+/// Entry keys that one closing may name in its marks, told or ended.
+pub const CLOSING_KEYS_MAX: usize = 200;
+/// Entry keys that one closing names as carried over; more are carried without being named.
+pub const CARRIED_KEYS_MAX: usize = 40;
+/// Days a window may gather; the life of a day bounds it as well.
+pub const WINDOW_DAYS_MAX: usize = 21;
+/// Windows that one person may have open at once.
+pub const WINDOWS_PER_PERSON_MAX: usize = 16;
+/// Readys of one person that wait for another attempt or for their report.
+pub const WAITING_PER_PERSON_MAX: usize = 2;
+
+/// Windows that one turn may close.
+pub const TURN_CLOSINGS_MAX: usize = 500;
+/// Milliseconds that one turn may take before it must end.
+pub const TURN_MS_MAX: i64 = 5_000;
+
+/// Attempts at one Ready before its entries end as failed.
+pub const ATTEMPTS_MAX: u16 = 20;
+
+/// Fields of one subject or person.
+pub const FIELDS_MAX: usize = 64;
+/// Bytes of one text value.
+pub const TEXT_BYTES_MAX: usize = 4 * 1024;
+/// References in one list value.
+pub const REFS_MAX: usize = 100;
+
+/// Persons that one slice of an audience names.
+pub const SLICE_PERSONS_MAX: usize = 5_000;
+
+const _: () = assert!(DAY_LIFE_MS > LATE_MS_MAX + LAST_CALL_MS);
+const _: () = assert!(WINDOW_DAYS_MAX as i64 * DAY_MS >= DAY_LIFE_MS);
+const _: () = assert!(READY_ENTRIES_MAX <= CLOSING_KEYS_MAX);
+// What two closings owe fits beside the windows, with room for a Ready that waits.
+const _: () = assert!((2 * CLOSING_KEYS_MAX + CARRIED_KEYS_MAX) * 24 + 2048 < RECORD_BYTES_MAX);
+const _: () = assert!(DAY_ROWS_FULL as usize * 2 < DAY_ROWS_READ_MAX);

@@ -1,0 +1,129 @@
+//! Marks: records in a day that say what became of entries. A mark names the keys it covers, so what
+//! arrives between reading a day and marking it is never lost. Marks are immutable too.
+
+use std::fmt;
+
+use crate::{entry::EntryKey, id::ReadyId, time::Millis};
+
+/// A way to reach a person.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Channel {
+    Email,
+}
+
+impl Channel {
+    pub const ALL: [Self; 1] = [Self::Email];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|channel| channel.name() == text)
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why an entry ended without being told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Why {
+    /// The kind's `while` condition does not hold any more.
+    NoLongerTrue,
+    /// The person does not follow any of the reasons' subjects any more.
+    Unfollowed,
+    /// The kind is not in the catalogue any more.
+    KindGone,
+    /// The plan is not in the catalogue any more.
+    PlanGone,
+    /// The person asked not to be told on this channel.
+    Unsubscribed,
+    /// The person has no address on this channel.
+    NoAddress,
+    /// The person was erased.
+    Erased,
+    /// Its Ready outlived the instant after which it is not sent.
+    Expired,
+    /// It may have been sent already, twice; a third time would be a nuisance.
+    MaybeSent,
+    /// The channel refused it for good.
+    Refused,
+}
+
+impl Why {
+    pub const ALL: [Self; 10] = [
+        Self::NoLongerTrue,
+        Self::Unfollowed,
+        Self::KindGone,
+        Self::PlanGone,
+        Self::Unsubscribed,
+        Self::NoAddress,
+        Self::Erased,
+        Self::Expired,
+        Self::MaybeSent,
+        Self::Refused,
+    ];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::NoLongerTrue => "no longer true",
+            Self::Unfollowed => "unfollowed",
+            Self::KindGone => "kind is gone",
+            Self::PlanGone => "plan is gone",
+            Self::Unsubscribed => "unsubscribed",
+            Self::NoAddress => "no address",
+            Self::Erased => "erased",
+            Self::Expired => "expired",
+            Self::MaybeSent => "may have been sent",
+            Self::Refused => "refused by the channel",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|why| why.text() == text)
+    }
+}
+
+/// What a mark says.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum What {
+    /// A Ready took the entries.
+    Taken(ReadyId),
+    /// That Ready did not tell them: they wait again. `maybe` if nobody can say whether it was sent.
+    Returned { ready: ReadyId, maybe: bool },
+    /// That Ready went out without them, for this reason.
+    Left { ready: ReadyId, why: Why },
+    /// They ended untold on this channel.
+    Ended(Why),
+    /// They were over a section's budget and wait for the next digest.
+    Carried(ReadyId),
+    /// The person read them.
+    Read,
+    /// The person cleared them.
+    Cleared,
+}
+
+/// One immutable mark. `channel` is `None` for what the person did: that counts everywhere.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Mark {
+    pub channel: Option<Channel>,
+    pub what: What,
+    /// Sorted, without doubles, all of one day.
+    pub covers: Vec<EntryKey>,
+    pub at: Millis,
+}
+
+impl Mark {
+    /// Sorts the keys, so that equal marks are equal rows.
+    pub fn new(channel: Option<Channel>, what: What, mut covers: Vec<EntryKey>, at: Millis) -> Self {
+        covers.sort_unstable();
+        covers.dedup();
+        Self { channel, what, covers, at }
+    }
+}

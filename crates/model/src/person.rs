@@ -1,0 +1,122 @@
+//! All that is remembered of a person between two turns, and the names of a profile's fields.
+//!
+//! The record is at most `limits::RECORD_BYTES_MAX` bytes: an open window holds days, counts and
+//! instants; only a closing names keys.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    entry::{EntryKey, Row},
+    id::PlanName,
+    mark::Mark,
+    ready::Ready,
+    time::{Day, Millis},
+};
+
+/// Names of the fields of a person's profile that Tidings itself reads.
+pub mod profile {
+    /// IANA zone, `Europe/Berlin`.
+    pub const ZONE: &str = "zone";
+    /// Address for the e-mail channel.
+    pub const EMAIL: &str = "email";
+    /// How to greet.
+    pub const NAME: &str = "name";
+    /// BCP 47 language tag.
+    pub const LANGUAGE: &str = "language";
+    /// A flag: no mail, please.
+    pub const EMAIL_OFF: &str = "email_off";
+    /// A flag that outlives every retention: this person was erased.
+    pub const ERASED: &str = "erased";
+    /// The latest UTC day whose rows are full, as days since 1970; written by the owner alone.
+    pub const FULL_DAY: &str = "full_day";
+}
+
+/// A local calendar date, as days since 1970-01-01 on that calendar.
+pub type LocalDate = i32;
+
+/// What is remembered of one person.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PersonRecord {
+    pub windows: Vec<Window>,
+    /// Marks that a committed turn named and the store has not acknowledged.
+    pub owed: Vec<Owed>,
+    /// Readys that came back deferred and are issued again at their instant.
+    pub waiting: Vec<Waiting>,
+    /// Openings strictly increase, so that no two windows of a person are ever the same one.
+    pub last_opening: Millis,
+    /// The local date of each plan's last digest: a date is told once.
+    pub told_on: BTreeMap<PlanName, LocalDate>,
+    /// Rows announced per day: a hint, counted high when announcements double.
+    pub rows: BTreeMap<Day, u32>,
+    /// Until when `told_on` and `rows` matter; a record with nothing else is dropped then.
+    pub keep_until: Millis,
+}
+
+/// An open stretch of a person under a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Window {
+    pub plan: PlanName,
+    /// The plan's rules as they were when the window opened.
+    pub plan_hash: u64,
+    pub key: Arc<str>,
+    pub opening: Millis,
+    pub due: Millis,
+    /// The days that announcements named; a closing reads these and no others.
+    pub days: BTreeSet<Day>,
+}
+
+/// A mark that is owed to a day in the store.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Owed {
+    pub day: Day,
+    pub mark: Mark,
+}
+
+/// A deferred Ready.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Waiting {
+    pub at: Millis,
+    pub ready: Ready,
+}
+
+impl PersonRecord {
+    /// Whether nothing is left to remember at `now`, so that the record can go.
+    pub fn is_spent(&self, now: Millis) -> bool {
+        self.windows.is_empty() && self.owed.is_empty() && self.waiting.is_empty() && now >= self.keep_until
+    }
+
+    /// The next instant at which this record wants a turn of its own.
+    pub fn next_due(&self) -> Option<Millis> {
+        let windows = self.windows.iter().map(|window| window.due);
+        let waiting = self.waiting.iter().map(|waiting| waiting.at);
+        let next = windows.chain(waiting).min();
+        // Nothing open: wake once more, to be forgotten.
+        next.or_else(|| (self.owed.is_empty() && self.keep_until > Millis(0)).then_some(self.keep_until))
+    }
+
+    /// About how many bytes this takes when written; the record's limit is kept by this.
+    pub fn weight(&self) -> usize {
+        let owed: usize = self.owed.iter().map(|owed| 48 + 24 * owed.mark.covers.len()).sum();
+        let entry = |entry: &crate::ready::ReadyEntry| {
+            let reasons: usize =
+                entry.reasons.iter().map(|r| r.kind.as_str().len() + r.because.to_string().len()).sum();
+            40 + entry.subject.as_str().len() + reasons
+        };
+        let waiting: usize =
+            self.waiting.iter().map(|w| 256 + w.ready.entries.iter().map(entry).sum::<usize>()).sum();
+        owed + waiting + self.windows.len() * 256 + self.told_on.len() * 40 + self.rows.len() * 8
+    }
+
+    /// The marks owed, as rows: whoever folds a day for a decision folds these in as if written.
+    pub fn owed_rows(&self) -> impl Iterator<Item = Row> {
+        self.owed.iter().map(|owed| Row::Mark(owed.mark.clone()))
+    }
+
+    /// Keys that owed marks name.
+    pub fn owed_keys(&self) -> impl Iterator<Item = EntryKey> {
+        self.owed.iter().flat_map(|owed| owed.mark.covers.iter().copied())
+    }
+}

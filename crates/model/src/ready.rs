@@ -1,0 +1,63 @@
+//! A Ready: what is due for one person on one channel.
+
+use std::sync::Arc;
+
+use crate::{
+    entry::{EntryKey, Reason},
+    fault::{self, Fault},
+    id::{Person, PlanName, ReadyId, SubjectRef, Tenant, hash},
+    mark::Channel,
+    time::Millis,
+};
+
+/// What is due. It carries keys and references, never addresses or rendered text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ready {
+    pub id: ReadyId,
+    pub tenant: Tenant,
+    pub person: Person,
+    pub plan: PlanName,
+    /// The window's key under the plan; empty where a plan has one window a person.
+    pub key: Arc<str>,
+    pub opening: Millis,
+    pub channel: Channel,
+    /// Counts the tries at delivering this same Ready, from 0.
+    pub attempt: u16,
+    pub due: Millis,
+    /// After this instant it is not sent.
+    pub expires: Millis,
+    pub entries: Vec<ReadyEntry>,
+}
+
+/// One entry of a Ready.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReadyEntry {
+    pub key: EntryKey,
+    pub subject: SubjectRef,
+    pub reasons: Vec<Reason>,
+    /// Which section of the plan it is told in.
+    pub section: u16,
+    /// It was in a Ready of which nobody can say whether it was sent.
+    pub maybe: bool,
+}
+
+/// What makes a Ready that one and no other. The part counts the Readys of one window.
+pub fn id(
+    tenant: &Tenant,
+    person: &Person,
+    plan: &PlanName,
+    key: &str,
+    opening: Millis,
+    part: u16,
+) -> ReadyId {
+    let opening = if fault::planted(Fault::IdWithoutOpening) { Millis(0) } else { opening };
+    ReadyId(hash(&[
+        b"ready",
+        tenant.as_str().as_bytes(),
+        person.as_str().as_bytes(),
+        plan.as_str().as_bytes(),
+        key.as_bytes(),
+        &opening.0.to_be_bytes(),
+        &part.to_be_bytes(),
+    ]))
+}

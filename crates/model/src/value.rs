@@ -1,0 +1,139 @@
+//! What is known of a subject or a person: named cells, each with its source's version.
+//!
+//! Merging is the same on every engine and in memory: the higher version wins, whatever came first.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use crate::{id::SubjectRef, time::Millis};
+
+/// A value that an upstream service states.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    Text(Arc<str>),
+    Number(f64),
+    Flag(bool),
+    Time(Millis),
+    Ref(SubjectRef),
+    Refs(Vec<SubjectRef>),
+    Place(Place),
+}
+
+/// A point on the globe, in degrees.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Place {
+    pub lat: f64,
+    pub lon: f64,
+}
+
+impl Value {
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn as_flag(&self) -> Option<bool> {
+        match self {
+            Self::Flag(flag) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    /// The references this value holds: one, several or none.
+    pub fn refs(&self) -> &[SubjectRef] {
+        match self {
+            Self::Ref(one) => std::slice::from_ref(one),
+            Self::Refs(many) => many,
+            _ => &[],
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Time(at) => write!(f, "{at}"),
+            Self::Ref(one) => write!(f, "{one}"),
+            Self::Refs(many) => many
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, one)| write!(f, "{}{one}", if i > 0 { "," } else { "" })),
+            Self::Place(Place { lat, lon }) => write!(f, "{lat},{lon}"),
+        }
+    }
+}
+
+/// One named value at one version; `None` is a removal, which is a value too and not a delete.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cell {
+    pub version: i64,
+    pub value: Option<Value>,
+}
+
+impl Cell {
+    /// Whether this cell wins over the other. Equal versions are settled by the content, so that the
+    /// winner does not depend on who came first: a removal wins, then the greater text.
+    pub fn wins_over(&self, other: &Self) -> bool {
+        let rank =
+            |cell: &Self| (cell.version, cell.value.is_none(), cell.value.as_ref().map(ToString::to_string));
+        rank(self) > rank(other)
+    }
+}
+
+/// The latest state of a subject or of a person's profile.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct State {
+    pub cells: BTreeMap<Arc<str>, Cell>,
+}
+
+impl State {
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.cells.get(name).and_then(|cell| cell.value.as_ref())
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.get(name).and_then(Value::as_text)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Sets one cell if it wins over what is there.
+    pub fn set(&mut self, name: &str, cell: Cell) {
+        match self.cells.get_mut(name) {
+            Some(old) => {
+                if cell.wins_over(old) {
+                    *old = cell;
+                }
+            }
+            None => {
+                self.cells.insert(name.into(), cell);
+            }
+        }
+    }
+
+    /// All cells of both, the newer of each; the order of merges does not matter.
+    pub fn merge(&mut self, other: &Self) {
+        for (name, cell) in &other.cells {
+            self.set(name, cell.clone());
+        }
+    }
+
+    /// The same state from a list; for sources and tests.
+    pub fn at(version: i64, values: impl IntoIterator<Item = (impl AsRef<str>, Option<Value>)>) -> Self {
+        let mut state = Self::default();
+        for (name, value) in values {
+            state.set(name.as_ref(), Cell { version, value });
+        }
+        state
+    }
+}

@@ -1,0 +1,236 @@
+//! The one function that decides: `step(record, input, at) -> (record, effects)`.
+//!
+//! Pure: the person's record goes in, a new one comes out, and time is an argument. Counts kept from
+//! announcements are hints; what is told is decided by folding the days at closing ([`crate::closing`]).
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use crate::{
+    civil::{self, Zone},
+    closing::{self, Candidate},
+    delivery::{Delivery, Outcome},
+    entry::EntryKey,
+    fault::{self, Fault},
+    id::{Person, PlanName, Tenant},
+    limits::{
+        ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, LAST_CALL_MS, LATE_MS_MAX, RECORD_BYTES_MAX,
+        WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX,
+    },
+    mark::{Channel, Mark, What, Why},
+    person::{LocalDate, Owed, PersonRecord, Waiting, Window},
+    plan::{Close, Plan, Plans, ZoneRule},
+    ready::Ready,
+    time::{Day, Millis},
+};
+
+/// Where and when a step is taken.
+#[derive(Clone)]
+pub struct At<'a> {
+    pub tenant: &'a Tenant,
+    pub person: &'a Person,
+    pub now: Millis,
+    /// The person's own zone.
+    pub zone: &'a Zone,
+    /// Zones that plans name.
+    pub zones: &'a civil::Zones,
+    pub plans: &'a Plans,
+}
+
+/// What a step answers to.
+pub enum Input<'a> {
+    /// Rows were written into a day; these plans care.
+    Announced { day: Day, rows: u32, plans: &'a [PlanName] },
+    /// Something changed that instants depend on: the person's zone.
+    Moved,
+    /// A window is due, and this is what its days hold.
+    Due { window: &'a Window, candidates: Vec<Candidate> },
+    /// A Ready that was deferred may be issued again.
+    Again,
+    /// The sender says what became of a Ready.
+    Reported(&'a Delivery),
+    /// The store has these marks.
+    Acknowledged(&'a [Owed]),
+}
+
+/// What a step wants done, beside the new record.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Effects {
+    pub ready: Vec<Ready>,
+    /// This day has become full.
+    pub full: Option<Day>,
+}
+
+/// One step.
+pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonRecord, Effects) {
+    let mut record = record.clone();
+    let mut effects = Effects::default();
+    match input {
+        Input::Announced { day, rows, plans } => {
+            effects.full = count(&mut record, day, rows, at.now);
+            for plan in plans.iter().filter_map(|name| at.plans.by_name.get(name)) {
+                open(&mut record, plan, [day], at);
+            }
+        }
+        Input::Moved => retime(&mut record, at),
+        Input::Due { window, candidates } => {
+            effects.ready = closing::close(&mut record, window, candidates, at);
+        }
+        Input::Again => effects.ready = again(&mut record, at.now),
+        Input::Reported(delivery) => reported(&mut record, delivery, at),
+        Input::Acknowledged(owed) => record.owed.retain(|mine| !owed.contains(mine)),
+    }
+    (record, effects)
+}
+
+/// Counts rows of a day, and notices the moment at which the day becomes full.
+fn count(record: &mut PersonRecord, day: Day, rows: u32, now: Millis) -> Option<Day> {
+    let oldest = Day::of(now.plus(-LATE_MS_MAX - DAY_MS));
+    record.rows.retain(|day, _| *day >= oldest);
+    let before = record.rows.get(&day).copied().unwrap_or(0);
+    let after = before.saturating_add(rows);
+    record.rows.insert(day, after);
+    record.keep_until = record.keep_until.max(day.start().plus(2 * DAY_MS));
+    if fault::planted(Fault::NeverFull) {
+        return None;
+    }
+    (before < DAY_ROWS_FULL && after >= DAY_ROWS_FULL).then_some(day)
+}
+
+/// Opens the plan's window, or joins the one that is open.
+pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, days: impl IntoIterator<Item = Day>, at: &At<'_>) {
+    let key: Arc<str> = "".into();
+    let index = record.windows.iter().position(|window| window.plan == plan.name && window.key == key);
+    let index = index.unwrap_or_else(|| {
+        // Strictly increasing, so that two windows opened at one instant are still two.
+        let opening = at.now.max(record.last_opening.plus(1));
+        record.last_opening = opening;
+        let (plan, plan_hash) = (plan.name.clone(), plan.hash);
+        record.windows.push(Window { plan, plan_hash, key, opening, due: opening, days: BTreeSet::new() });
+        record.windows.len() - 1
+    });
+    let told = record.told_on.get(&plan.name).copied();
+    let window = &mut record.windows[index];
+    window.days.extend(days);
+    while window.days.len() > WINDOW_DAYS_MAX {
+        window.days.pop_first();
+    }
+    window.due = due(plan, window, told, at).1;
+}
+
+/// When a window closes, and the local date it then stands for.
+pub(crate) fn due(plan: &Plan, window: &Window, told: Option<LocalDate>, at: &At<'_>) -> (LocalDate, Millis) {
+    let Close::Daily { at: time, zone, spread_ms } = &plan.close;
+    let fixed;
+    let zone = match zone {
+        ZoneRule::Person => at.zone,
+        ZoneRule::Fixed(name) => {
+            fixed = at.zones.get_or_utc(Some(name));
+            &fixed
+        }
+    };
+    let (date, instant) = civil::next_daily(window.opening, told, *time, zone);
+    // Never past the last call of the oldest day: nothing may expire untold.
+    let last_call = window.days.first().map_or(instant, |day| day.expires().plus(-LAST_CALL_MS));
+    let instant = instant.plus(spread(plan, *spread_ms, date, at));
+    let last_call = last_call.max(window.opening);
+    if last_call < instant { (civil::local_date(last_call, zone), last_call) } else { (date, instant) }
+}
+
+/// A person's own place within the spread of a sending hour, the same for the same date.
+fn spread(plan: &Plan, spread_ms: i64, date: LocalDate, at: &At<'_>) -> i64 {
+    if spread_ms <= 0 {
+        return 0;
+    }
+    let text = format!("{}\0{}\0{}\0{date}", at.tenant, at.person, plan.name);
+    let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes()) >> 1;
+    i64::try_from(hash).unwrap_or(0) % spread_ms
+}
+
+/// Derives every due instant again.
+fn retime(record: &mut PersonRecord, at: &At<'_>) {
+    let told = &record.told_on;
+    for window in &mut record.windows {
+        if let Some(plan) = at.plans.by_name.get(&window.plan) {
+            window.due = due(plan, window, told.get(&window.plan).copied(), at).1;
+        }
+    }
+}
+
+/// Deferred Readys whose instant has come.
+fn again(record: &mut PersonRecord, now: Millis) -> Vec<Ready> {
+    let (due, waiting) =
+        std::mem::take(&mut record.waiting).into_iter().partition(|waiting| waiting.at <= now);
+    record.waiting = waiting;
+    due.into_iter().map(|waiting: Waiting| waiting.ready).collect()
+}
+
+/// What became of a Ready: marks are owed, and what came back opens a window in the same turn.
+fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
+    let ready = delivery.ready;
+    match &delivery.outcome {
+        Outcome::Sent { left } | Outcome::Nothing { left } | Outcome::Refused { left } => {
+            owe_left(record, delivery, left);
+        }
+        Outcome::Unknown { back, left } => {
+            owe_left(record, delivery, left);
+            give_back(record, delivery, back, true, at);
+        }
+        Outcome::Deferred { until, ready: deferred } => {
+            let attempt = delivery.attempt.saturating_add(1);
+            if attempt >= ATTEMPTS_MAX || *until >= deferred.expires {
+                let left: Vec<_> = deferred.entries.iter().map(|entry| (entry.key, Why::Expired)).collect();
+                owe_left(record, delivery, &left);
+            } else if record
+                .waiting
+                .iter()
+                .any(|waiting| waiting.ready.id == ready && waiting.ready.attempt >= attempt)
+            {
+                // The same report again.
+            } else if record.waiting.len() >= WAITING_PER_PERSON_MAX || record.weight() > RECORD_BYTES_MAX / 3
+            {
+                let back: Vec<_> = deferred.entries.iter().map(|entry| entry.key).collect();
+                give_back(record, delivery, &back, false, at);
+            } else {
+                record.waiting.retain(|waiting| waiting.ready.id != ready);
+                record.waiting.push(Waiting { at: *until, ready: Ready { attempt, ..deferred.clone() } });
+            }
+        }
+    }
+}
+
+fn owe_left(record: &mut PersonRecord, delivery: &Delivery, left: &[(EntryKey, Why)]) {
+    let reasons: BTreeSet<Why> = left.iter().map(|(_, why)| *why).collect();
+    for why in reasons {
+        let keys = left.iter().filter(|(_, w)| *w == why).map(|(key, _)| *key);
+        owe(record, delivery.channel, What::Left { ready: delivery.ready, why }, keys, delivery.at);
+    }
+}
+
+fn give_back(record: &mut PersonRecord, delivery: &Delivery, keys: &[EntryKey], maybe: bool, at: &At<'_>) {
+    let what = What::Returned { ready: delivery.ready, maybe };
+    owe(record, delivery.channel, what, keys.iter().copied(), delivery.at);
+    if let Some(plan) = at.plans.by_name.get(&delivery.plan)
+        && !keys.is_empty()
+    {
+        open(record, plan, keys.iter().map(|key| key.day()), at);
+    }
+}
+
+/// Adds marks to what the store is owed, one for each day.
+pub(crate) fn owe(
+    record: &mut PersonRecord,
+    channel: Channel,
+    what: What,
+    keys: impl IntoIterator<Item = EntryKey>,
+    at: Millis,
+) {
+    let mut keys: Vec<EntryKey> = keys.into_iter().collect();
+    keys.sort_unstable();
+    for of_day in keys.chunk_by(|a, b| a.day() == b.day()) {
+        let mark = Mark::new(Some(channel), what, of_day.to_vec(), at);
+        let owed = Owed { day: of_day[0].day(), mark };
+        if !record.owed.contains(&owed) {
+            record.owed.push(owed);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! When everything has settled. Each loop says whether it is at work; whoever moves a virtual clock waits
+//! here until nobody is, without ever sleeping.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, AtomicU64, Ordering},
+};
+
+use tokio::sync::Notify;
+
+/// Counts who is at work. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Quiet {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    busy: AtomicI64,
+    changes: AtomicU64,
+    settled: Notify,
+}
+
+impl Quiet {
+    /// Somebody who may be at work; at work from the start.
+    pub fn worker(&self) -> Worker {
+        self.inner.busy.fetch_add(1, Ordering::SeqCst);
+        Worker { quiet: self.clone(), busy: true }
+    }
+
+    /// Whether nobody is at work, and how often anybody began or ended so far: the same count twice, with
+    /// nobody at work, means that nothing happened between.
+    pub fn now(&self) -> (bool, u64) {
+        let changes = self.inner.changes.load(Ordering::SeqCst);
+        (self.inner.busy.load(Ordering::SeqCst) == 0, changes)
+    }
+
+    /// Returns at the next end of somebody's work, or at once if one ended since `changes` was read.
+    pub async fn changed(&self, changes: u64) {
+        let settled = self.inner.settled.notified();
+        tokio::pin!(settled);
+        settled.as_mut().enable();
+        if self.inner.changes.load(Ordering::SeqCst) == changes {
+            settled.await;
+        }
+    }
+}
+
+/// One loop's word on whether it is at work; dropped, it is not.
+pub struct Worker {
+    quiet: Quiet,
+    busy: bool,
+}
+
+impl Worker {
+    pub fn set(&mut self, busy: bool) {
+        if self.busy == busy {
+            return;
+        }
+        self.busy = busy;
+        let inner = &self.quiet.inner;
+        inner.busy.fetch_add(if busy { 1 } else { -1 }, Ordering::SeqCst);
+        inner.changes.fetch_add(1, Ordering::SeqCst);
+        inner.settled.notify_waiters();
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.set(false);
+    }
+}

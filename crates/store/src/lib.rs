@@ -1,0 +1,17 @@
+//! The ports of the store, and what stands on them.
+//!
+//! [`port`] is the contract in our nouns: days, states, follows, the journal, answers. [`embedded`] is the
+//! engine that needs nothing; [`conformance`] the promises every engine keeps, [`lying`] an engine that
+//! breaks each, and [`rough`] one that is as unpleasant as a real cluster may be.
+
+pub mod port;
+
+pub mod conformance;
+pub mod embedded;
+pub mod lying;
+pub mod rough;
+
+pub use port::{
+    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, Recorded, StateKey, States,
+    Store, StoreError,
+};

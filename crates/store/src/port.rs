@@ -1,0 +1,176 @@
+//! The contract of the store: small ports, each about one noun.
+//!
+//! Drawn for CQL as much as for the embedded engine (ARCHITECTURE.md, "The tables"): rows are written
+//! whole and never changed; what can change carries its source's version and the newer wins; only the
+//! journal and the answers are first-writer-wins. A write is durable when it returns. A read that fails is
+//! an error and never an empty answer.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use model::{
+    Day, EntryKey, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Why, entry::DayKey,
+};
+
+/// Why an operation failed; each asks for something else.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Try again. A write may or may not have happened; writing the same again is harmless.
+    #[error("the store is busy: {0}")]
+    Busy(String),
+    /// There is no room on the disk.
+    #[error("the store's disk is full: {0}")]
+    Full(String),
+    /// The engine cannot go on.
+    #[error("the store is broken: {0}")]
+    Broken(String),
+}
+
+/// The rows of one day of one person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DayRows {
+    pub key: DayKey,
+    pub rows: Vec<Row>,
+}
+
+/// Days: insert-only partitions of immutable rows.
+#[async_trait]
+pub trait Days: Send + Sync {
+    /// Writes rows. The rows of one day of one person become visible together; a row that is there
+    /// already is not changed. A day that has expired at `now` takes no rows.
+    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError>;
+
+    /// The rows of each day, in the order of the keys given; expired days are empty. Stops at
+    /// `model::limits::DAY_ROWS_READ_MAX` rows a day.
+    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError>;
+
+    /// Drops every day before this one, as whole pieces; returns how many days went.
+    async fn drop_before(&self, day: Day) -> Result<u64, StoreError>;
+}
+
+/// Whose state.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StateKey {
+    Subject(Tenant, SubjectRef),
+    Person(Tenant, Person),
+}
+
+/// States of subjects and persons: cells with versions, the newer wins.
+#[async_trait]
+pub trait States: Send + Sync {
+    /// Merges each state into what is there, cell by cell.
+    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError>;
+
+    /// The states, in the order of the keys; an unknown one is empty.
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError>;
+}
+
+/// A part of a subject's followers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followers {
+    /// In the engine's order, without doubles.
+    pub persons: Vec<Person>,
+    /// Where the next part begins; `None` after the last. Only this engine understands it.
+    pub next: Option<Vec<u8>>,
+}
+
+/// Follows: rows with versions, the newer wins; the end of a follow is a row too.
+#[async_trait]
+pub trait Follows: Send + Sync {
+    async fn follow(&self, follows: Vec<Follow>) -> Result<(), StoreError>;
+
+    /// At most `most` of those who follow a subject, from a place that an earlier part named.
+    async fn followers(
+        &self,
+        tenant: &Tenant,
+        target: &SubjectRef,
+        from: Option<&[u8]>,
+        most: usize,
+    ) -> Result<Followers, StoreError>;
+
+    /// Whether each of these follows is on.
+    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError>;
+}
+
+/// The right to send one attempt of one Ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub ready: ReadyId,
+    pub attempt: u16,
+    /// The claimer's own; how it recognises its claim after a lost answer.
+    pub token: [u8; 16],
+    pub at: Millis,
+    /// When the claimer gives up. Past it and without a record the outcome is unknown.
+    pub deadline: Millis,
+    /// The entries that are in the message.
+    pub told: Vec<EntryKey>,
+}
+
+/// The answer to a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    Yours,
+    /// Somebody's earlier claim stands.
+    Theirs(Claim),
+}
+
+/// What became of an attempt: written once, never changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub ready: ReadyId,
+    pub attempt: u16,
+    pub at: Millis,
+    pub what: Recorded,
+    /// Entries that were left out, and why.
+    pub left: Vec<(EntryKey, Why)>,
+}
+
+/// The definite answers, and the one that is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recorded {
+    Sent,
+    /// Nothing was left to tell, so nothing was sent.
+    Nothing,
+    /// Refused for good.
+    Refused,
+    /// It definitely did not go out at this attempt; another may follow.
+    NotSent,
+    /// Nobody can say.
+    Unknown,
+}
+
+/// All that the journal has on one Ready.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Journalled {
+    pub claims: Vec<Claim>,
+    pub records: Vec<Record>,
+}
+
+/// The journal: what decides whether a Ready is sent. Claims are first-writer-wins on (Ready, attempt).
+#[async_trait]
+pub trait Journal: Send + Sync {
+    /// Claims an attempt. After a lost answer the claim is read back, so a claim is never mistaken for
+    /// somebody else's because it was repeated.
+    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError>;
+
+    /// Records an attempt's outcome; the first record of an attempt stands.
+    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError>;
+
+    /// What is there, for each Ready, attempts in order.
+    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError>;
+}
+
+/// Answers to requests that carry an idempotency key: the first answer stands.
+#[async_trait]
+pub trait Answers: Send + Sync {
+    /// Keeps the answer if there is none for this key; returns the one that stands.
+    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError>;
+
+    /// The answer that stands for this key, if it is younger than a day.
+    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError>;
+}
+
+/// A whole store.
+pub trait Store: Days + States + Follows + Journal + Answers + fmt::Debug {}
+
+impl<T: Days + States + Follows + Journal + Answers + fmt::Debug> Store for T {}

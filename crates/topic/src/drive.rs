@@ -1,0 +1,243 @@
+//! The one loop. Every room runs in it: wait for what happens, let the room decide a turn, commit it, and
+//! only then let the room believe it.
+//!
+//! A room that waits for instants (windows that fall due) is woken for them, but it may close nothing that
+//! was due at T before its partition has been read up to the ends that its topics had when T came: what a
+//! person did a moment before must be seen first, also after an outage.
+
+use std::{collections::BTreeMap, future::pending, sync::Arc};
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use runtime::{Clock, Quiet, Shutdown, quiet::Worker, retry};
+
+use crate::port::{
+    Batch, CommitError, Happening, Member, Membership, Mode, NewRecord, Offsets, Record, TopicError, Topics, Turn,
+};
+
+/// What a room does in the loop.
+#[async_trait]
+pub trait Work: Send {
+    /// Takes over a partition with its state. Called once for each assignment.
+    fn restore(&mut self, partition: u32, state: Vec<Record>) -> anyhow::Result<()>;
+
+    /// Lets go of a partition and all memory of it.
+    fn forget(&mut self, partition: u32);
+
+    /// The next instant at which the partition wants a turn without records.
+    fn due(&self, partition: u32) -> Option<i64>;
+
+    /// Whether the partition must have been read up to date before what is due may close.
+    fn reads_first(&self) -> bool {
+        true
+    }
+
+    /// Decides a turn: loads what it needs, decides on a copy, applies what may be repeated, and returns
+    /// the records that belong to the turn. `closing` is the instant up to which windows may close.
+    async fn turn(&mut self, batch: &Batch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>>;
+
+    /// The last turn of this partition is committed: the copy becomes the memory, and what was owed to
+    /// others after the commit is done now.
+    async fn committed(&mut self, partition: u32) -> anyhow::Result<()>;
+
+    /// The last turn of this partition did not happen: the copy is dropped.
+    fn aborted(&mut self, partition: u32);
+}
+
+/// What a loop needs beside its work.
+#[derive(Clone)]
+pub struct Drive {
+    pub topics: Arc<dyn Topics>,
+    pub membership: Membership,
+    pub clock: Clock,
+    pub quiet: Quiet,
+    pub shutdown: Shutdown,
+    /// Records handed to one turn at most.
+    pub records_max: usize,
+}
+
+/// Runs a room until the shutdown, or until the engine cannot go on.
+pub async fn drive(drive: Drive, work: &mut dyn Work) -> anyhow::Result<()> {
+    let group = drive.membership.group.clone();
+    let worker = drive.quiet.worker();
+    let member = drive.topics.join(drive.membership.clone()).await.with_context(|| format!("{group}: join"))?;
+    let mut loop_ = Loop { drive, member, worker, owned: BTreeMap::new(), failures: 0 };
+    while !loop_.drive.shutdown.started() {
+        let happened = loop_.next(work).await.with_context(|| format!("{group}: the log"))?;
+        loop_.handle(happened, work).await.with_context(|| format!("{group}: the log"))?;
+    }
+    Ok(())
+}
+
+struct Loop {
+    drive: Drive,
+    member: Box<dyn Member>,
+    worker: Worker,
+    owned: BTreeMap<u32, Owned>,
+    failures: u32,
+}
+
+/// A partition in our hands.
+struct Owned {
+    generation: u64,
+    /// An instant that came, and how far the partition must be read before what was due then may close.
+    closing: Option<(i64, Offsets)>,
+}
+
+enum Woken {
+    Happening(Happening),
+    /// What was due by this instant may close now.
+    Close(u32, i64),
+    Due,
+    Stop,
+}
+
+impl Loop {
+    async fn next(&mut self, work: &dyn Work) -> Result<Woken, TopicError> {
+        if let Some((partition, at)) = self.closable() {
+            return Ok(Woken::Close(partition, at));
+        }
+        let due = self.owned.iter().filter(|(_, owned)| owned.closing.is_none());
+        let due = due.filter_map(|(partition, _)| work.due(*partition)).min();
+        let Self { drive, member, worker, .. } = self;
+        let wake = async {
+            match due {
+                Some(at) => drive.clock.sleep_until(at).await,
+                None => pending().await,
+            }
+        };
+        // Polled last, so whoever watches learns that this loop is idle only when it really is.
+        let idle = async {
+            worker.set(false);
+            pending::<()>().await;
+        };
+        let woken = tokio::select! {
+            biased;
+            () = drive.shutdown.wait() => Woken::Stop,
+            happening = member.next(drive.records_max) => Woken::Happening(happening?),
+            () = wake => Woken::Due,
+            () = idle => Woken::Stop,
+        };
+        self.worker.set(true);
+        Ok(woken)
+    }
+
+    /// A partition that has been read as far as it must be for its closing.
+    fn closable(&self) -> Option<(u32, i64)> {
+        self.owned.iter().find_map(|(partition, owned)| {
+            let (at, target) = owned.closing.as_ref()?;
+            let positions = self.member.positions(*partition);
+            let read = target.iter().all(|(topic, end)| positions.iter().any(|(t, p)| t == topic && p >= end));
+            read.then_some((*partition, *at))
+        })
+    }
+
+    async fn handle(&mut self, woken: Woken, work: &mut dyn Work) -> anyhow::Result<()> {
+        match woken {
+            Woken::Stop => Ok(()),
+            Woken::Due => self.note_due(work).await,
+            Woken::Close(partition, at) => {
+                let Some(generation) = self.owned.get(&partition).map(|owned| owned.generation) else { return Ok(()) };
+                let batch = Batch { partition, generation, records: Vec::new() };
+                let closed = self.turn(&batch, Some(at), work).await?;
+                if closed && work.due(partition).is_none_or(|due| due > at) {
+                    self.owned.entry(partition).and_modify(|owned| owned.closing = None);
+                }
+                Ok(())
+            }
+            Woken::Happening(Happening::Assigned(partitions)) => {
+                for (partition, generation) in partitions {
+                    let state = match self.drive.membership.state {
+                        Some(_) => self.member.restore(partition).await?,
+                        None => Vec::new(),
+                    };
+                    work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
+                    self.owned.insert(partition, Owned { generation, closing: None });
+                }
+                Ok(())
+            }
+            Woken::Happening(Happening::Revoked(partitions)) => {
+                for partition in partitions {
+                    self.owned.remove(&partition);
+                    work.forget(partition);
+                }
+                Ok(())
+            }
+            Woken::Happening(Happening::Records(batch)) => self.turn(&batch, None, work).await.map(|_| ()),
+        }
+    }
+
+    /// Instants have come: notes for each partition how far it must be read first.
+    async fn note_due(&mut self, work: &dyn Work) -> anyhow::Result<()> {
+        let now = self.drive.clock.now();
+        for (partition, owned) in &mut self.owned {
+            if owned.closing.is_none() && work.due(*partition).is_some_and(|due| due <= now) {
+                let ends = if work.reads_first() { self.member.ends(*partition).await? } else { Vec::new() };
+                owned.closing = Some((now, ends));
+            }
+        }
+        Ok(())
+    }
+
+    /// One turn; says whether it was committed. A turn that fails is tried again from the committed
+    /// offsets, after a pause that grows.
+    async fn turn(&mut self, batch: &Batch, closing: Option<i64>, work: &mut dyn Work) -> anyhow::Result<bool> {
+        let partition = batch.partition;
+        let group = self.drive.membership.group.clone();
+        let records = match work.turn(batch, closing).await {
+            Ok(records) => records,
+            Err(error) => {
+                tracing::warn!(%group, partition, error = format!("{error:#}"), "a turn failed and is tried again");
+                work.aborted(partition);
+                self.again(partition).await?;
+                return Ok(false);
+            }
+        };
+        match self.commit(batch, records).await {
+            Ok(()) => {
+                self.failures = 0;
+                if let Err(error) = work.committed(partition).await {
+                    tracing::warn!(%group, partition, error = format!("{error:#}"), "owed work failed and is tried again");
+                }
+                Ok(true)
+            }
+            Err(CommitError::Aborted(reason)) => {
+                tracing::warn!(%group, partition, reason, "a turn was aborted and is tried again");
+                work.aborted(partition);
+                self.again(partition).await?;
+                Ok(false)
+            }
+            Err(CommitError::Lost(reason)) => {
+                tracing::warn!(%group, partition, reason, "a partition was lost");
+                self.owned.remove(&partition);
+                work.forget(partition);
+                Ok(false)
+            }
+            Err(CommitError::Engine(error)) => Err(error.into()),
+        }
+    }
+
+    async fn commit(&mut self, batch: &Batch, records: Vec<NewRecord>) -> Result<(), CommitError> {
+        let offsets = self.member.positions(batch.partition);
+        let mut turn = Turn { partition: batch.partition, generation: batch.generation, offsets, records };
+        if self.drive.membership.mode == Mode::Plain && !turn.records.is_empty() {
+            // Announced before acknowledged: a crash in between announces again, and that is harmless.
+            match self.drive.topics.append(std::mem::take(&mut turn.records)).await {
+                Ok(()) => {}
+                Err(TopicError::Busy(reason)) => return Err(CommitError::Aborted(reason)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.member.commit(turn).await
+    }
+
+    async fn again(&mut self, partition: u32) -> Result<(), TopicError> {
+        self.member.rewind(partition).await?;
+        tokio::select! {
+            () = retry::pause(self.failures, u64::from(partition)) => {}
+            () = self.drive.shutdown.wait() => {}
+        }
+        self.failures = self.failures.saturating_add(1);
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! What every reader needs to know at once: the topics, how far each partition reaches, and what each
+//! group has committed. The writer alone changes it, after what it says is on the disk.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, RwLock, Weak,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
+
+use tokio::sync::Notify;
+
+use super::{
+    layout::{self, Extent},
+    tables::{Tables, fault, garbled},
+};
+use crate::port::{Retention, Standing, TopicError, TopicName};
+
+/// A topic as this process knows it.
+#[derive(Debug)]
+pub(super) struct Topic {
+    pub id: u32,
+    pub name: TopicName,
+    pub compacted: bool,
+    /// In milliseconds; without meaning for a compacted topic.
+    pub retention: AtomicI64,
+    pub partitions: Vec<Reach>,
+    /// The groups to wake when something is appended.
+    watchers: Mutex<Vec<Weak<Notify>>>,
+}
+
+/// How far a partition reaches: what of it may be read.
+#[derive(Debug, Default)]
+pub(super) struct Reach {
+    first: AtomicU64,
+    end: AtomicU64,
+}
+
+impl Reach {
+    pub fn get(&self) -> (u64, u64) {
+        // The end first: should both move in between, the range is too short and never wrong.
+        let end = self.end.load(Ordering::Acquire);
+        let first = self.first.load(Ordering::Acquire);
+        (first, end.max(first))
+    }
+
+    pub fn set(&self, extent: &Extent) {
+        self.first.store(extent.first, Ordering::Release);
+        self.end.store(extent.end, Ordering::Release);
+    }
+}
+
+impl Topic {
+    pub fn new(id: u32, name: TopicName, partitions: u32, retention: Retention) -> Self {
+        let (compacted, ms) = match retention {
+            Retention::Milliseconds(ms) => (false, ms.max(0)),
+            Retention::Compacted => (true, 0),
+        };
+        Self {
+            id,
+            name,
+            compacted,
+            retention: AtomicI64::new(ms),
+            partitions: (0..partitions).map(|_| Reach::default()).collect(),
+            watchers: Mutex::default(),
+        }
+    }
+
+    pub fn retention(&self) -> Retention {
+        if self.compacted {
+            Retention::Compacted
+        } else {
+            Retention::Milliseconds(self.retention.load(Ordering::Relaxed))
+        }
+    }
+
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.partitions.len()).unwrap_or(u32::MAX)
+    }
+
+    pub fn reach(&self, partition: u32) -> Result<&Reach, TopicError> {
+        usize::try_from(partition).ok().and_then(|at| self.partitions.get(at)).ok_or_else(|| {
+            let (name, count) = (&self.name, self.count());
+            TopicError::Refused(format!("topic `{name}` has no partition {partition}, it has {count}"))
+        })
+    }
+
+    pub fn watch(&self, watcher: &Arc<Notify>) {
+        let mut watchers = lock(&self.watchers);
+        watchers.retain(|w| w.strong_count() > 0);
+        watchers.push(Arc::downgrade(watcher));
+    }
+
+    pub fn wake(&self) {
+        for watcher in lock(&self.watchers).iter() {
+            if let Some(watcher) = watcher.upgrade() {
+                watcher.notify_waiters();
+            }
+        }
+    }
+}
+
+/// Shared by the readers and the writer.
+#[derive(Default)]
+pub(super) struct Book {
+    /// Empty once the engine is closed.
+    tables: RwLock<Option<Tables>>,
+    topics: RwLock<HashMap<TopicName, Arc<Topic>>>,
+    committed: RwLock<HashMap<Arc<str>, HashMap<(u32, u32), u64>>>,
+    broken: OnceLock<String>,
+}
+
+impl Book {
+    /// Reads everything but the records; how many there are does not matter.
+    pub fn open(tables: Tables) -> Result<Self, TopicError> {
+        let book = Self::default();
+        let mut by_id = HashMap::new();
+        for item in tables.meta.prefix([layout::TOPIC]) {
+            let (key, value) = item.into_inner().map_err(|error| fault("reading topics", &error))?;
+            let name = std::str::from_utf8(&key[1..]).map_err(|_| garbled("a topic's name"))?;
+            let (id, partitions, retention) = layout::topic_of(&value).ok_or_else(|| garbled(name))?;
+            let topic = Arc::new(Topic::new(id, name.into(), partitions, retention));
+            by_id.insert(id, topic.clone());
+            book.add_topic(topic);
+        }
+        for (topic, partition, _, value) in seats(&tables, layout::BOUNDS)? {
+            let extent = layout::extent_of(&value).ok_or_else(|| garbled("a partition's extent"))?;
+            if let Some(topic) = by_id.get(&topic) {
+                topic.reach(partition)?.set(&extent);
+            }
+        }
+        for (topic, partition, group, value) in seats(&tables, layout::COMMITTED)? {
+            let offset = layout::number_of(&value).ok_or_else(|| garbled("a committed offset"))?;
+            book.set_committed(&group, topic, partition, offset);
+        }
+        *book.tables.write().unwrap_or_else(PoisonError::into_inner) = Some(tables);
+        Ok(book)
+    }
+
+    pub fn tables(&self) -> Result<Tables, TopicError> {
+        self.check()?;
+        let tables = self.tables.read().unwrap_or_else(PoisonError::into_inner);
+        tables.clone().ok_or_else(|| TopicError::Broken("the log was closed".to_owned()))
+    }
+
+    pub fn close(&self) {
+        self.tables.write().unwrap_or_else(PoisonError::into_inner).take();
+        self.wake_all();
+    }
+
+    /// After this every operation fails, until the directory is opened again.
+    pub fn break_down(&self, why: &TopicError) {
+        if self.broken.set(why.to_string()).is_ok() {
+            tracing::error!(error = %why, "the embedded log stops");
+        }
+        self.wake_all();
+    }
+
+    pub fn check(&self) -> Result<(), TopicError> {
+        self.broken.get().map_or(Ok(()), |why| Err(TopicError::Broken(why.clone())))
+    }
+
+    pub fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {
+        let topics = self.topics.read().unwrap_or_else(PoisonError::into_inner);
+        let missing = || TopicError::Refused(format!("there is no topic `{name}`"));
+        topics.get(name).cloned().ok_or_else(missing)
+    }
+
+    pub fn topics(&self) -> Vec<Arc<Topic>> {
+        self.topics.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    pub fn add_topic(&self, topic: Arc<Topic>) {
+        self.topics.write().unwrap_or_else(PoisonError::into_inner).insert(topic.name.clone(), topic);
+    }
+
+    pub fn committed(&self, group: &str, topic: u32, partition: u32) -> Option<u64> {
+        let committed = self.committed.read().unwrap_or_else(PoisonError::into_inner);
+        committed.get(group)?.get(&(topic, partition)).copied()
+    }
+
+    pub fn set_committed(&self, group: &Arc<str>, topic: u32, partition: u32, offset: u64) {
+        let mut committed = self.committed.write().unwrap_or_else(PoisonError::into_inner);
+        committed.entry(group.clone()).or_default().insert((topic, partition), offset);
+    }
+
+    pub fn standing(&self, group: &str, topic: &Topic) -> Vec<Standing> {
+        let one = |(partition, reach): (u32, &Reach)| {
+            let (first, end) = reach.get();
+            let committed = self.committed(group, topic.id, partition).unwrap_or(first);
+            Standing { topic: topic.name.clone(), partition, committed, end }
+        };
+        (0..).zip(&topic.partitions).map(one).collect()
+    }
+
+    fn wake_all(&self) {
+        for topic in self.topics() {
+            topic.wake();
+        }
+    }
+}
+
+/// What is kept per topic, partition and group under one tag of `meta`.
+pub(super) fn seats(
+    tables: &Tables,
+    tag: u8,
+) -> Result<Vec<(u32, u32, Arc<str>, fjall::UserValue)>, TopicError> {
+    let mut out = Vec::new();
+    for item in tables.meta.prefix([tag]) {
+        let (key, value) = item.into_inner().map_err(|error| fault("reading the log's book", &error))?;
+        let (topic, partition, group) = layout::seat_of(&key[1..]).ok_or_else(|| garbled("a key"))?;
+        out.push((topic, partition, group.into(), value));
+    }
+    Ok(out)
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

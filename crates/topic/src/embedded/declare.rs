@@ -1,0 +1,80 @@
+//! Creating topics. All of a call's topics are created, or none.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use fjall::PersistMode;
+
+use super::{
+    book::{Book, Topic},
+    layout,
+    tables::{Tables, fault},
+};
+use crate::port::{Retention, TopicError, TopicSpec};
+
+/// More partitions than this is a mistake in a configuration.
+const PARTITIONS_MOST: u32 = 4_096;
+const NAME_MOST: usize = 249;
+
+/// What a declaration adds or changes.
+pub(super) struct Fresh {
+    created: Vec<Arc<Topic>>,
+    kept_for: Vec<(Arc<Topic>, i64)>,
+    pub next_topic: u32,
+}
+
+pub(super) fn plan(book: &Book, specs: &[TopicSpec], next_topic: u32) -> Result<Fresh, TopicError> {
+    book.check()?;
+    let mut fresh = Fresh { created: Vec::new(), kept_for: Vec::new(), next_topic };
+    for TopicSpec { name, partitions, retention } in specs {
+        if name.is_empty() || name.len() > NAME_MOST || *partitions == 0 || *partitions > PARTITIONS_MOST {
+            return refused(format!("topic `{name}` with {partitions} partitions cannot be"));
+        }
+        let here = fresh.created.iter().find(|t| t.name == *name).cloned();
+        let Some(topic) = here.or_else(|| book.topic(name).ok()) else {
+            let topic = Topic::new(fresh.next_topic, name.clone(), *partitions, *retention);
+            fresh.created.push(Arc::new(topic));
+            fresh.next_topic += 1;
+            continue;
+        };
+        let count = topic.count();
+        if count != *partitions {
+            return refused(format!("topic `{name}` has {count} partitions, {partitions} were declared"));
+        }
+        match (topic.compacted, *retention) {
+            (true, Retention::Compacted) => {}
+            (false, Retention::Milliseconds(ms)) => fresh.kept_for.push((topic, ms.max(0))),
+            (true, Retention::Milliseconds(_)) => return refused(format!("topic `{name}` is compacted")),
+            (false, Retention::Compacted) => return refused(format!("topic `{name}` is not compacted")),
+        }
+    }
+    fresh.kept_for.retain(|(topic, ms)| topic.retention.load(Ordering::Relaxed) != *ms);
+    Ok(fresh)
+}
+
+pub(super) fn write(tables: &Tables, fresh: &Fresh) -> Result<(), TopicError> {
+    let mut batch = tables.db.batch().durability(Some(PersistMode::SyncData));
+    for topic in &fresh.created {
+        let value = layout::topic_value(topic.id, topic.count(), topic.retention());
+        batch.insert(&tables.meta, layout::topic_key(&topic.name), value);
+    }
+    for (topic, ms) in &fresh.kept_for {
+        let value = layout::topic_value(topic.id, topic.count(), Retention::Milliseconds(*ms));
+        batch.insert(&tables.meta, layout::topic_key(&topic.name), value);
+    }
+    batch.commit().map_err(|error| fault("declaring topics", &error))
+}
+
+impl Fresh {
+    pub fn publish(self, book: &Book) {
+        for (topic, ms) in self.kept_for {
+            topic.retention.store(ms, Ordering::Relaxed);
+        }
+        for topic in self.created {
+            book.add_topic(topic);
+        }
+    }
+}
+
+fn refused<T>(why: String) -> Result<T, TopicError> {
+    Err(TopicError::Refused(why))
+}

@@ -1,0 +1,171 @@
+//! Keys and values as bytes. Numbers are big-endian, so that the order of keys is the order of offsets.
+//!
+//! | table | key | value |
+//! | --- | --- | --- |
+//! | log | topic, partition, offset | appended, key length, key, value |
+//! | state | topic, partition, record key | offset, appended, value |
+//! | meta | `v` | version of this layout |
+//! | meta | `t`, topic name | topic, partitions, retention |
+//! | meta | `b`, topic, partition | first, end, appended, swept |
+//! | meta | `o`, topic, partition, group | committed offset |
+//! | meta | `g`, topic, partition, group | generation |
+
+use crate::port::{Record, Retention, TopicName};
+
+pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION_KEY: &[u8] = b"v";
+
+/// The first byte of a key in `meta`.
+pub(super) const TOPIC: u8 = b't';
+pub(super) const BOUNDS: u8 = b'b';
+pub(super) const COMMITTED: u8 = b'o';
+pub(super) const GENERATION: u8 = b'g';
+
+/// In place of milliseconds: the topic is compacted.
+const COMPACTED: i64 = -1;
+
+/// What is remembered of a partition, whatever is left of its records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// The first offset that may be read.
+    pub first: u64,
+    /// The offset that comes next.
+    pub end: u64,
+    /// When the last record was appended.
+    pub appended: i64,
+    /// Records below this offset are removed from the disk as well.
+    pub swept: u64,
+}
+
+pub(super) fn log_key(topic: u32, partition: u32, offset: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..4].copy_from_slice(&topic.to_be_bytes());
+    key[4..8].copy_from_slice(&partition.to_be_bytes());
+    key[8..].copy_from_slice(&offset.to_be_bytes());
+    key
+}
+
+pub(super) fn log_value(out: &mut Vec<u8>, appended: i64, key: &[u8], value: &[u8]) {
+    out.clear();
+    out.extend_from_slice(&appended.to_be_bytes());
+    out.extend_from_slice(&u32::try_from(key.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend_from_slice(key);
+    out.extend_from_slice(value);
+}
+
+pub(super) fn log_record(topic: &TopicName, partition: u32, key: &[u8], value: &[u8]) -> Option<Record> {
+    let (_, offset) = key.split_at_checked(8)?;
+    let (offset, _) = u64_of(offset)?;
+    let (appended, rest) = i64_of(value)?;
+    let (length, rest) = u32_of(rest)?;
+    let (key, value) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    let (topic, key, value) = (topic.clone(), key.to_vec(), Some(value.to_vec()));
+    Some(Record { topic, partition, offset, appended, key, value })
+}
+
+/// The time alone, for a search by time.
+pub(super) fn log_appended(value: &[u8]) -> Option<i64> {
+    i64_of(value).map(|(appended, _)| appended)
+}
+
+pub(super) fn state_prefix(topic: u32, partition: u32) -> [u8; 8] {
+    let mut key = [0; 8];
+    key[..4].copy_from_slice(&topic.to_be_bytes());
+    key[4..].copy_from_slice(&partition.to_be_bytes());
+    key
+}
+
+pub(super) fn state_key(out: &mut Vec<u8>, topic: u32, partition: u32, key: &[u8]) {
+    out.clear();
+    out.extend_from_slice(&state_prefix(topic, partition));
+    out.extend_from_slice(key);
+}
+
+pub(super) fn state_value(out: &mut Vec<u8>, offset: u64, appended: i64, value: &[u8]) {
+    out.clear();
+    out.extend_from_slice(&offset.to_be_bytes());
+    out.extend_from_slice(&appended.to_be_bytes());
+    out.extend_from_slice(value);
+}
+
+/// The offset alone, to skip what is not asked for.
+pub(super) fn state_offset(value: &[u8]) -> Option<u64> {
+    u64_of(value).map(|(offset, _)| offset)
+}
+
+pub(super) fn state_record(topic: &TopicName, partition: u32, key: &[u8], value: &[u8]) -> Option<Record> {
+    let (_, key) = key.split_at_checked(8)?;
+    let (offset, rest) = u64_of(value)?;
+    let (appended, value) = i64_of(rest)?;
+    let (topic, key, value) = (topic.clone(), key.to_vec(), Some(value.to_vec()));
+    Some(Record { topic, partition, offset, appended, key, value })
+}
+
+pub(super) fn topic_key(name: &str) -> Vec<u8> {
+    [&[TOPIC], name.as_bytes()].concat()
+}
+
+pub(super) fn topic_value(id: u32, partitions: u32, retention: Retention) -> Vec<u8> {
+    let retention = match retention {
+        Retention::Milliseconds(ms) => ms.max(0),
+        Retention::Compacted => COMPACTED,
+    };
+    [&id.to_be_bytes()[..], &partitions.to_be_bytes(), &retention.to_be_bytes()].concat()
+}
+
+pub(super) fn topic_of(value: &[u8]) -> Option<(u32, u32, Retention)> {
+    let (id, rest) = u32_of(value)?;
+    let (partitions, rest) = u32_of(rest)?;
+    let (retention, _) = i64_of(rest)?;
+    let retention =
+        if retention == COMPACTED { Retention::Compacted } else { Retention::Milliseconds(retention) };
+    Some((id, partitions, retention))
+}
+
+pub(super) fn extent_key(topic: u32, partition: u32) -> Vec<u8> {
+    seat_key(BOUNDS, topic, partition, "")
+}
+
+pub(super) fn extent_value(extent: &Extent) -> Vec<u8> {
+    let Extent { first, end, appended, swept } = extent;
+    [first.to_be_bytes(), end.to_be_bytes(), appended.to_be_bytes(), swept.to_be_bytes()].concat()
+}
+
+pub(super) fn extent_of(value: &[u8]) -> Option<Extent> {
+    let (first, rest) = u64_of(value)?;
+    let (end, rest) = u64_of(rest)?;
+    let (appended, rest) = i64_of(rest)?;
+    let (swept, _) = u64_of(rest)?;
+    Some(Extent { first, end, appended, swept })
+}
+
+/// A key of something that a group has in a partition.
+pub(super) fn seat_key(tag: u8, topic: u32, partition: u32, group: &str) -> Vec<u8> {
+    [&[tag][..], &topic.to_be_bytes(), &partition.to_be_bytes(), group.as_bytes()].concat()
+}
+
+/// Topic, partition and group of a key, its first byte left out.
+pub(super) fn seat_of(key: &[u8]) -> Option<(u32, u32, &str)> {
+    let (topic, rest) = u32_of(key)?;
+    let (partition, group) = u32_of(rest)?;
+    Some((topic, partition, std::str::from_utf8(group).ok()?))
+}
+
+pub(super) fn number_of(value: &[u8]) -> Option<u64> {
+    u64_of(value).map(|(number, _)| number)
+}
+
+fn u32_of(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk::<4>()?;
+    Some((u32::from_be_bytes(*head), rest))
+}
+
+fn u64_of(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk::<8>()?;
+    Some((u64::from_be_bytes(*head), rest))
+}
+
+fn i64_of(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk::<8>()?;
+    Some((i64::from_be_bytes(*head), rest))
+}

@@ -1,0 +1,86 @@
+//! The tables on the disk, and what their errors mean to us.
+
+use std::{io::ErrorKind, path::Path};
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+
+use super::layout;
+use crate::port::TopicError;
+
+/// A small write buffer keeps the journal short, and with it the time that opening takes.
+const MEMTABLE_BYTES: u64 = 16 << 20;
+/// From here on the tables that hold back a journal are written out. This also bounds what a table that
+/// is seldom written can pin.
+const JOURNALS_BYTES: u64 = 128 << 20;
+const CACHE_BYTES: u64 = 32 << 20;
+const WORKERS: usize = 2;
+
+/// Handles of the open tables. Cheap to clone; the directory is let go of with the last clone.
+#[derive(Clone)]
+pub(super) struct Tables {
+    pub db: Database,
+    /// Records of topics that keep them for a time.
+    pub log: Keyspace,
+    /// The latest record of each key of compacted topics.
+    pub state: Keyspace,
+    /// Topics, extents, committed offsets, generations.
+    pub meta: Keyspace,
+}
+
+impl Tables {
+    pub fn open(dir: &Path) -> Result<Self, TopicError> {
+        let db = Database::builder(dir)
+            .cache_size(CACHE_BYTES)
+            .max_journaling_size(JOURNALS_BYTES)
+            .worker_threads(WORKERS)
+            .open()
+            .map_err(|error| match error {
+                fjall::Error::Locked => {
+                    TopicError::Refused(format!("another process uses {}", dir.display()))
+                }
+                other => fault("opening the log", &other),
+            })?;
+        let table = |name| {
+            db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES))
+                .map_err(|error| fault("opening a table", &error))
+        };
+        let tables =
+            Self { log: table("log")?, state: table("state")?, meta: table("meta")?, db: db.clone() };
+        tables.check_version(dir)?;
+        Ok(tables)
+    }
+
+    fn check_version(&self, dir: &Path) -> Result<(), TopicError> {
+        let found = self.meta.get(layout::VERSION_KEY).map_err(|error| fault("opening the log", &error))?;
+        match found.map(|bytes| layout::number_of(&bytes)) {
+            None => self
+                .meta
+                .insert(layout::VERSION_KEY, layout::VERSION.to_be_bytes())
+                .map_err(|error| fault("opening the log", &error)),
+            Some(Some(layout::VERSION)) => Ok(()),
+            Some(_) => {
+                Err(TopicError::Refused(format!("{} was written by another version", dir.display())))
+            }
+        }
+    }
+}
+
+/// What an error of the tables means. A write that failed leaves the tables unusable until they are
+/// opened again: nobody can know how much of it reached the disk.
+pub(super) fn fault(doing: &str, error: &fjall::Error) -> TopicError {
+    let io = match error {
+        fjall::Error::Io(io) | fjall::Error::Storage(fjall::LsmError::Io(io)) => Some(io),
+        _ => None,
+    };
+    match io.map(std::io::Error::kind) {
+        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+            TopicError::Full(format!("{doing}: no room left; restart after making room"))
+        }
+        _ => TopicError::Broken(format!("{doing}: {error}; restart after making room")),
+    }
+}
+
+/// Bytes that are not what this engine writes.
+pub(super) fn garbled(what: &str) -> TopicError {
+    TopicError::Broken(format!("{what} cannot be read: the directory is damaged"))
+}

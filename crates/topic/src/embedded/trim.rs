@@ -1,0 +1,125 @@
+//! What is older than its topic keeps it goes: first out of sight, all at once, then from the disk, in
+//! small pieces between the requests.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{
+    book::{Book, Topic},
+    layout::{self, Extent},
+    tables::{Tables, fault, garbled},
+};
+use crate::port::TopicError;
+
+/// How often the log is looked through, by the clock it was given.
+const EVERY_MS: i64 = 60_000;
+/// Records removed in one piece: a request that comes in meanwhile waits for about a millisecond.
+const PIECE: u64 = 2_000;
+
+pub(super) struct Trim {
+    next: i64,
+    unswept: BTreeSet<(u32, u32)>,
+}
+
+impl Trim {
+    pub fn new(extents: &HashMap<(u32, u32), Extent>) -> Self {
+        let unswept = extents.iter().filter(|(_, e)| e.swept < e.first).map(|(at, _)| *at).collect();
+        Self { next: i64::MIN, unswept }
+    }
+
+    /// Moves the first offset of every partition past what is too old, if it is time to look.
+    pub fn run(
+        &mut self,
+        now: i64,
+        book: &Book,
+        tables: &Tables,
+        extents: &mut HashMap<(u32, u32), Extent>,
+    ) -> Result<(), TopicError> {
+        if now < self.next || book.check().is_err() {
+            return Ok(());
+        }
+        self.next = now.saturating_add(EVERY_MS);
+        let mut batch = tables.db.batch();
+        let mut moved = Vec::new();
+        for topic in book.topics().into_iter().filter(|t| !t.compacted) {
+            let kept = topic.retention.load(std::sync::atomic::Ordering::Relaxed);
+            let horizon = now.saturating_sub(kept);
+            for partition in 0..topic.count() {
+                let Some(extent) = extents.get(&(topic.id, partition)) else { continue };
+                let first = first_kept(tables, &topic, partition, extent, horizon)?;
+                if first == extent.first {
+                    continue;
+                }
+                let extent = Extent { first, ..*extent };
+                let key = layout::extent_key(topic.id, partition);
+                batch.insert(&tables.meta, key, layout::extent_value(&extent));
+                moved.push((topic.clone(), partition, extent));
+            }
+        }
+        // Not synchronised: should a power cut take it back, it is done once more.
+        batch.commit().map_err(|error| fault("trimming the log", &error))?;
+        for (topic, partition, extent) in moved {
+            topic.reach(partition)?.set(&extent);
+            extents.insert((topic.id, partition), extent);
+            self.unswept.insert((topic.id, partition));
+        }
+        Ok(())
+    }
+
+    /// Removes one piece of what is out of sight. Whether there was any.
+    pub fn sweep(
+        &mut self,
+        tables: &Tables,
+        extents: &mut HashMap<(u32, u32), Extent>,
+    ) -> Result<bool, TopicError> {
+        let Some(at) = self.unswept.first().copied() else { return Ok(false) };
+        let Some(extent) = extents.get_mut(&at) else {
+            self.unswept.remove(&at);
+            return Ok(true);
+        };
+        let end = extent.first.min(extent.swept.saturating_add(PIECE));
+        let swept = Extent { swept: end, ..*extent };
+        let mut batch = tables.db.batch();
+        for offset in extent.swept..end {
+            batch.remove(&tables.log, layout::log_key(at.0, at.1, offset));
+        }
+        batch.insert(&tables.meta, layout::extent_key(at.0, at.1), layout::extent_value(&swept));
+        batch.commit().map_err(|error| fault("sweeping the log", &error))?;
+        *extent = swept;
+        if swept.swept == swept.first {
+            self.unswept.remove(&at);
+        }
+        Ok(true)
+    }
+}
+
+/// The first offset appended at the horizon or later. The time never goes back within a partition, so it
+/// is found by halving.
+fn first_kept(
+    tables: &Tables,
+    topic: &Topic,
+    partition: u32,
+    extent: &Extent,
+    horizon: i64,
+) -> Result<u64, TopicError> {
+    if extent.appended < horizon {
+        return Ok(extent.end);
+    }
+    let (mut low, mut high) = (extent.first, extent.end);
+    // Most often nothing is too old, so the first record is looked at first.
+    let mut probe = low;
+    while low < high {
+        let key = layout::log_key(topic.id, partition, probe);
+        let value = tables.log.get(key).map_err(|error| fault("trimming the log", &error))?;
+        let appended = value.and_then(|value| layout::log_appended(&value));
+        let Some(appended) = appended else {
+            return Err(garbled(&format!("{}/{partition} at {probe}", topic.name)));
+        };
+        if appended >= horizon {
+            high = probe;
+        } else {
+            low = probe + 1;
+        }
+        probe = low + (high - low) / 2;
+    }
+    Ok(low)
+}

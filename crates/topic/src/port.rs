@@ -1,0 +1,196 @@
+//! The contract of a partitioned log. It speaks of keys, bytes and offsets and knows no record of ours.
+//!
+//! It is drawn so that Apache Kafka can keep it (ARCHITECTURE.md, "The Kafka adapter"): a group subscribes
+//! to one topic and is given its companions of the same number along with it; a turn is one transaction;
+//! an owner that was replaced is told so at its next commit and never before it is too late.
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+
+/// A topic's name.
+pub type TopicName = Arc<str>;
+
+/// What a topic is like. Partition counts are for life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicSpec {
+    pub name: TopicName,
+    pub partitions: u32,
+    pub retention: Retention,
+}
+
+/// What a topic keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retention {
+    /// Records go once they are older than this.
+    Milliseconds(i64),
+    /// The latest record of each key stays; a record without value takes its key away.
+    Compacted,
+}
+
+/// A record to be appended. The partition is always given; no client's partitioner is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRecord {
+    pub topic: TopicName,
+    pub partition: u32,
+    pub key: Vec<u8>,
+    /// `None` is a tombstone; only compacted topics have them.
+    pub value: Option<Vec<u8>>,
+}
+
+/// A record as it lies in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub topic: TopicName,
+    pub partition: u32,
+    pub offset: u64,
+    /// When it was appended, by the engine's clock, in UTC milliseconds.
+    pub appended: i64,
+    pub key: Vec<u8>,
+    pub value: Option<Vec<u8>>,
+}
+
+/// How a group works.
+#[derive(Clone, Debug)]
+pub struct Membership {
+    pub group: Arc<str>,
+    /// The topic that decides who owns which partition.
+    pub lead: TopicName,
+    /// Topics whose partition of the same number comes with the lead's.
+    pub companions: Vec<TopicName>,
+    /// The compacted topic that holds the owner's state; read back before a partition is worked.
+    pub state: Option<TopicName>,
+    pub mode: Mode,
+}
+
+/// What a turn promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Records first, offsets after; a crash between the two repeats the records. For idempotent rooms.
+    Plain,
+    /// Records and offsets become visible together or not at all, and an owner that was replaced cannot
+    /// commit.
+    Atomic,
+}
+
+/// Positions in the topics of one partition number: topic, and the offset to go on with.
+pub type Offsets = Vec<(TopicName, u64)>;
+
+/// Records polled together, all of one partition number, from the lead and its companions; in each
+/// topic in order.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    pub partition: u32,
+    /// The ownership under which it was polled; the commit names the same.
+    pub generation: u64,
+    pub records: Vec<Record>,
+}
+
+/// One commit: positions and records of one partition number.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub partition: u32,
+    /// As the batch gave it, never fetched anew.
+    pub generation: u64,
+    /// The lead and every companion, also those of which nothing was read.
+    pub offsets: Offsets,
+    pub records: Vec<NewRecord>,
+}
+
+/// What a member's `next` comes back with.
+#[derive(Clone, Debug)]
+pub enum Happening {
+    /// These partitions are ours from now on; for each, the generation. Restore them, then go on.
+    Assigned(Vec<(u32, u64)>),
+    /// These are not ours any more. Whoever asks for the next happening has let go of them.
+    Revoked(Vec<u32>),
+    Records(Batch),
+}
+
+/// Where a group stands in one partition of one topic: lag is `end - committed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub topic: TopicName,
+    pub partition: u32,
+    pub committed: u64,
+    pub end: u64,
+}
+
+/// Why an operation failed; each asks for something else.
+#[derive(Debug, thiserror::Error)]
+pub enum TopicError {
+    /// Try again: nothing is wrong with the request.
+    #[error("the log is busy: {0}")]
+    Busy(String),
+    /// There is no room on the disk.
+    #[error("the log's disk is full: {0}")]
+    Full(String),
+    /// The request itself is wrong: an unknown topic, a different partition count.
+    #[error("{0}")]
+    Refused(String),
+    /// The engine cannot go on.
+    #[error("the log is broken: {0}")]
+    Broken(String),
+}
+
+/// Why a commit failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// It did not happen. Positions have gone back to the committed offsets.
+    #[error("the turn was aborted: {0}")]
+    Aborted(String),
+    /// Another owner has taken over, or nobody can say whether it happened. Memory of the partition is
+    /// worthless: let go of it; it is assigned anew and restored.
+    #[error("the partition is lost: {0}")]
+    Lost(String),
+    /// The engine cannot go on.
+    #[error(transparent)]
+    Engine(#[from] TopicError),
+}
+
+/// A partitioned log.
+#[async_trait]
+pub trait Topics: Send + Sync + fmt::Debug {
+    /// Creates what is missing; a topic that exists with another partition count is refused.
+    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError>;
+
+    /// Appends records; all are durable when it returns. Order is kept within a partition.
+    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError>;
+
+    /// Records of one partition from an offset on, at most so many, committed ones only. Outside any
+    /// group: for looking, and for putting back what was quarantined.
+    async fn read(&self, topic: &str, partition: u32, from: u64, most: usize) -> Result<Vec<Record>, TopicError>;
+
+    /// The first and the next offset of each partition of a topic.
+    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError>;
+
+    /// Where a group stands in a topic; a partition never committed stands at its first offset.
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError>;
+
+    /// Joins a group.
+    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError>;
+}
+
+/// One member of a group. Dropping it leaves the group.
+#[async_trait]
+pub trait Member: Send {
+    /// Waits for the next happening, with at most so many records. Safe to drop half-way: nothing that it
+    /// would have returned is lost.
+    async fn next(&mut self, most: usize) -> Result<Happening, TopicError>;
+
+    /// The state of a partition: the latest record of each key, complete up to the end that it had when
+    /// its predecessor was shut out.
+    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError>;
+
+    /// The ends that the lead and companions of a partition have now.
+    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError>;
+
+    /// The positions up to which `next` has handed out the records of a partition.
+    fn positions(&self, partition: u32) -> Offsets;
+
+    /// Commits a turn, in the mode of the membership.
+    async fn commit(&mut self, turn: Turn) -> Result<(), CommitError>;
+
+    /// Positions go back to the committed offsets; what was handed out since comes again.
+    async fn rewind(&mut self, partition: u32) -> Result<(), TopicError>;
+}

@@ -1,0 +1,117 @@
+//! The gate: every stage runs, also after a failure, and what passed and failed is added up.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::{
+    faults,
+    shell::{self, House},
+    tally::{Tally, TestRun},
+    tidy,
+};
+
+/// The features of every stage that compiles. One list for all of them, so that nothing is built twice:
+/// the package `tests` passes this one on to all that has points to crash at or faults to plant.
+pub const TEST_FEATURES: &[&str] = &["tests/faults"];
+
+/// A stage of the gate, in the order of the gate: the quick ones first.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// cargo fmt --check
+    Fmt,
+    /// What `cargo xtask tidy` checks
+    Tidy,
+    /// cargo clippy over all targets
+    Clippy,
+    /// cargo build, for the tests that start the binary
+    Build,
+    /// cargo test, in which no test may be ignored
+    Test,
+    /// cargo doc
+    Doc,
+    /// What `cargo xtask faults` plants
+    Faults,
+}
+
+impl Stage {
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    fn run(self, house: &House) -> Result<Tally> {
+        match self {
+            Self::Fmt => single(house, &["fmt", "--all", "--check", "--", "-l"]),
+            Self::Tidy => tidy::run(house, &[]),
+            Self::Clippy => single(house, &workspace(&["clippy", "--all-targets"])),
+            Self::Build => single(house, &workspace(&["build"])),
+            Self::Test => tests(house),
+            Self::Doc => single(house, &workspace(&["doc", "--no-deps"])),
+            Self::Faults => faults::run(house, &[]),
+        }
+    }
+}
+
+/// What became of a stage.
+struct Report {
+    stage: Stage,
+    tally: Tally,
+    seconds: f64,
+}
+
+/// Runs the wanted stages, or all. The last line it prints is the count; whether all is good is returned.
+pub fn run(house: &House, wanted: &[Stage]) -> bool {
+    let all = Stage::value_variants().iter().copied();
+    let stages: Vec<Stage> = all.filter(|stage| wanted.is_empty() || wanted.contains(stage)).collect();
+    let mut reports = Vec::new();
+    for (number, &stage) in stages.iter().enumerate() {
+        println!("\n== {}/{} {}", number + 1, stages.len(), stage.name());
+        let start = Instant::now();
+        let tally = stage.run(house).unwrap_or_else(|error| {
+            println!("error: {error:#}");
+            Tally::one(false)
+        });
+        let report = Report { stage, tally, seconds: start.elapsed().as_secs_f64() };
+        println!("{}", line(&report));
+        reports.push(report);
+    }
+    println!("\n== the gate");
+    reports.iter().for_each(|report| println!("{}", line(report)));
+    let mut total = Tally::default();
+    reports.iter().for_each(|report| total += report.tally);
+    total.said()
+}
+
+fn line(report: &Report) -> String {
+    let verdict = if report.tally.good() { "ok" } else { "FAILED" };
+    format!("{:8} {verdict:6} {:7.1} s  {}", report.stage.name(), report.seconds, report.tally)
+}
+
+/// A cargo verb over the whole workspace, with the features of the tests.
+pub fn workspace<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let mut all = arguments.to_vec();
+    all.push("--workspace");
+    all.extend(TEST_FEATURES.iter().flat_map(|feature| ["--features", *feature]));
+    all
+}
+
+/// A stage that passes or fails as a whole.
+fn single(house: &House, arguments: &[&str]) -> Result<Tally> {
+    Ok(Tally::one(shell::succeeds(&mut house.cargo(arguments))?))
+}
+
+/// All tests, counted one by one while their output is shown.
+fn tests(house: &House) -> Result<Tally> {
+    let mut run = TestRun::default();
+    let mut command = house.cargo(&workspace(&["test", "--no-fail-fast"]));
+    // Colours would stand in the middle of the lines that are counted.
+    let succeeded = shell::listen(command.env("CARGO_TERM_COLOR", "never"), |line| {
+        println!("{line}");
+        run.hear(line);
+    })?;
+    if run.ignored > 0 {
+        println!("{} ignored tests count as failed", run.ignored);
+    }
+    Ok(run.tally(succeeded))
+}

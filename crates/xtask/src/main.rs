@@ -1,0 +1,89 @@
+//! `cargo xtask`: the gate that every change passes, and the parts of it one can run alone.
+//!
+//! `tree` reads the workspace into memory, `tidy` are pure checks over it, `ci` runs the stages of the gate
+//! and counts, `faults` shows that each law's test fails when its law is broken.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks on its terminal")]
+#![allow(clippy::disallowed_methods, reason = "it measures how long a stage takes and waits for processes")]
+
+mod ci;
+mod faults;
+mod lex;
+mod manifest;
+mod shell;
+mod tally;
+mod tidy;
+mod tree;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand, builder::PossibleValuesParser};
+
+use crate::shell::House;
+
+/// The project's own tool.
+///
+/// `cargo xtask ci` is the whole gate; `make test` and the build server call nothing else.
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Runs the gate: format, tidy, lints, build, tests, documentation, planted faults
+    ///
+    /// All stages run, also after a failure, so that everything is seen at once. The last line is
+    /// `N passed, N failed`: tests are counted one by one, and so are tidy's checks and the planted faults;
+    /// each other stage counts as one, an ignored test as a failure.
+    Ci {
+        /// Only these stages, in the gate's order
+        #[arg(value_enum, value_name = "STAGE")]
+        stages: Vec<ci::Stage>,
+    },
+    /// Checks what the compiler and the lints cannot: layers, lengths, licences, names, links
+    Tidy {
+        /// Only these checks
+        #[arg(value_name = "CHECK", value_parser = PossibleValuesParser::new(tidy::names()), hide_possible_values = true)]
+        checks: Vec<String>,
+        /// Lists the checks and why each is there
+        #[arg(long)]
+        list: bool,
+    },
+    /// Plants each fault of tests/laws/faults.txt and demands that its test fails
+    ///
+    /// Each line there names a fault and a filter for the tests that must notice it. The tests of the filter
+    /// must pass without the fault and fail with it; what they print is kept under target/faults.
+    Faults {
+        /// Only these faults
+        #[arg(value_name = "FAULT")]
+        faults: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().verb) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all went well.
+fn run(verb: Verb) -> Result<bool> {
+    let house = House::find()?;
+    match verb {
+        Verb::Ci { stages } => Ok(ci::run(&house, &stages)),
+        Verb::Tidy { list: true, .. } => {
+            tidy::list();
+            Ok(true)
+        }
+        Verb::Tidy { checks, .. } => Ok(tidy::run(&house, &checks)?.said()),
+        Verb::Faults { faults } => Ok(faults::run(&house, &faults)?.said()),
+    }
+}

@@ -1,0 +1,119 @@
+//! Counts of what passed and failed, and how the summary lines of a test run become counts.
+
+use std::{fmt, ops::AddAssign};
+
+/// How much passed and how much failed.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Tally {
+    pub passed: u64,
+    pub failed: u64,
+}
+
+impl Tally {
+    /// One thing that passed or failed.
+    pub fn one(passed: bool) -> Self {
+        Self { passed: u64::from(passed), failed: u64::from(!passed) }
+    }
+
+    pub fn good(self) -> bool {
+        self.failed == 0
+    }
+
+    /// Prints the count as the last line, and returns whether all is good.
+    pub fn said(self) -> bool {
+        println!("{self}");
+        self.good()
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+/// What the test binaries of one run said of themselves.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub struct TestRun {
+    /// Tests announced by `running N tests`.
+    pub announced: u64,
+    pub passed: u64,
+    pub failed: u64,
+    pub ignored: u64,
+}
+
+impl TestRun {
+    /// Takes in one line of output.
+    pub fn hear(&mut self, line: &str) {
+        if let Some(count) = line.strip_prefix("running ") {
+            self.announced += number_before(count, " test");
+        } else if let Some(summary) = line.strip_prefix("test result: ") {
+            self.passed += number_before(summary, " passed;");
+            self.failed += number_before(summary, " failed;");
+            self.ignored += number_before(summary, " ignored;");
+        }
+    }
+
+    /// The count of the run, given whether its command succeeded. An ignored test is a failure, since nothing
+    /// may be skipped in silence; so is a command that fails, dies or runs no test without a failed test to show.
+    pub fn tally(&self, succeeded: bool) -> Tally {
+        let failed = self.failed + self.ignored;
+        let unseen = failed == 0 && (!succeeded || self.announced == 0 || self.passed < self.announced);
+        Tally { passed: self.passed, failed: failed + u64::from(unseen) }
+    }
+}
+
+/// The number that stands right before a marker, 0 if there is none.
+fn number_before(text: &str, marker: &str) -> u64 {
+    let Some((before, _)) = text.split_once(marker) else { return 0 };
+    let start = before.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
+    before[start..].parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(output: &str, succeeded: bool, expect: &str) {
+        let mut run = TestRun::default();
+        output.lines().for_each(|line| run.hear(line));
+        assert_eq!(run.tally(succeeded).to_string(), expect, "{output}");
+    }
+
+    #[test]
+    fn summaries_are_added_up() {
+        let two = "running 2 tests\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+                   running 1 test\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1s";
+        check(two, false, "2 passed, 1 failed");
+        check(
+            "running 12 tests\ntest result: ok. 12 passed; 0 failed; 0 ignored; 0 measured",
+            true,
+            "12 passed, 0 failed",
+        );
+        check(
+            "running 0 tests\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured",
+            true,
+            "0 passed, 1 failed",
+        );
+    }
+
+    #[test]
+    fn nothing_is_skipped_in_silence() {
+        check(
+            "running 3 tests\ntest result: ok. 2 passed; 0 failed; 1 ignored; 0 measured",
+            true,
+            "2 passed, 1 failed",
+        );
+        check("", true, "0 passed, 1 failed");
+        check("error: could not compile", false, "0 passed, 1 failed");
+        check("running 3 tests\ntest a ... ok", false, "0 passed, 1 failed");
+        check("running 3 tests\ntest result: ok. 3 passed; 0 failed; 0 ignored", false, "3 passed, 1 failed");
+    }
+}

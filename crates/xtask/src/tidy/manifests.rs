@@ -1,0 +1,62 @@
+//! The shape of our manifests, and that each entry of the workspace's list of dependencies is used.
+
+use crate::{
+    manifest::{self, Line},
+    tidy::at,
+    tree::Tree,
+};
+
+/// What every crate takes from the workspace, by section and key.
+const SHARED: [(&str, &str); 4] =
+    [("package", "version"), ("package", "edition"), ("package", "license"), ("lints", "workspace")];
+
+pub fn check(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut used = Vec::new();
+    for (package, folder) in tree.members() {
+        let path = format!("{folder}/Cargo.toml");
+        if folder.rsplit('/').next() != Some(&package.name) {
+            found.push(format!("{path}: the folder and the package {} must have one name", package.name));
+        }
+        let Some(text) = tree.files.get(&path).and_then(Option::as_deref) else {
+            found.push(format!("{path}: not readable"));
+            continue;
+        };
+        let lines = manifest::lines(text);
+        found.extend(shape(&lines).into_iter().map(|what| format!("{path}: {what}")));
+        used.extend(lines.iter().filter_map(dependency));
+    }
+    let root = tree.files.get("Cargo.toml").and_then(Option::as_deref).unwrap_or_default();
+    for line in manifest::lines(root).iter().filter(|line| line.section == "workspace.dependencies") {
+        if !used.contains(&line.key) {
+            found.push(at("Cargo.toml", line.number, format_args!("no crate uses {}", line.key)));
+        }
+    }
+    found
+}
+
+/// What a crate's manifest lacks.
+fn shape(lines: &[Line<'_>]) -> Vec<String> {
+    let is_true = |section: &str, key: &str| {
+        lines.iter().any(|line| line.section == section && line.key == key && line.value == "true")
+    };
+    let shared = |(section, key): (&str, &str)| match key {
+        "workspace" => (format!("[{section}] {key} = true"), is_true(section, key)),
+        _ => (format!("{key}.workspace = true"), is_true(section, &format!("{key}.workspace"))),
+    };
+    let missing = SHARED.into_iter().map(shared).filter(|(_, there)| !there);
+    let mut missing: Vec<String> = missing.map(|(line, _)| format!("no `{line}`")).collect();
+    let described = |line: &&Line<'_>| line.section == "package" && line.key == "description";
+    if lines.iter().find(described).is_none_or(|line| line.value.trim_matches('"').is_empty()) {
+        missing.push("no description".to_owned());
+    }
+    missing
+}
+
+/// The name of the dependency that a line asks for.
+fn dependency<'a>(line: &Line<'a>) -> Option<&'a str> {
+    if line.section.ends_with("dependencies") {
+        return line.key.split('.').next();
+    }
+    line.section.split_once("dependencies.").map(|(_, name)| name)
+}

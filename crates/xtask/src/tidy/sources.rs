@@ -1,0 +1,112 @@
+//! Checks over single Rust files: how they open, how long they are, where they wait, where they ask the time.
+
+use crate::{
+    lex::{self, Part},
+    tidy::{at, layers::ROOMS},
+    tree::Tree,
+};
+
+const LINES_MAX: usize = 500;
+const LINES_MAX_IN_TESTS: usize = 800;
+/// The threshold of clippy's `too_many_lines`.
+const FUNCTION_LINES_MAX: &str = "70";
+
+/// The files of a room that may be asynchronous.
+const RIM: [&str; 3] = ["run.rs", "http.rs", "tests.rs"];
+
+/// Ways to ask the time, or to wait for it.
+const CLOCKS: [&str; 8] = [
+    "SystemTime::now",
+    "Instant::now",
+    "Utc::now",
+    "Local::now",
+    "Zoned::now",
+    "Timestamp::now",
+    "time::sleep",
+    "thread::sleep",
+];
+
+/// Where the real clock is asked, each with its reason.
+const CLOCK_HOMES: [(&str, &str); 2] = [
+    ("crates/runtime/src/", "the one clock of the house lives there"),
+    ("crates/xtask/src/", "it measures stages and waits for processes"),
+];
+
+/// Every file opens with what it is for.
+pub fn openings(tree: &Tree) -> Vec<String> {
+    let opens = |text: &str| text.lines().next().is_some_and(|line| line.starts_with("//! "));
+    tree.sources()
+        .filter(|(_, text)| !opens(text))
+        .map(|(path, _)| at(path, 1, "must open with `//! `"))
+        .collect()
+}
+
+/// No file is longer than its kind may be.
+pub fn lengths(tree: &Tree) -> Vec<String> {
+    let most = |path: &str| if is_test(path) { LINES_MAX_IN_TESTS } else { LINES_MAX };
+    let long = tree.sources().map(|(path, text)| (path, text.lines().count(), most(path)));
+    long.filter(|(_, lines, most)| lines > most)
+        .map(|(path, lines, most)| format!("{path}: {lines} lines, at most {most}"))
+        .collect()
+}
+
+fn is_test(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+/// A room's decisions do not wait.
+pub fn awaits(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in tree.sources().filter(|(path, _)| is_inside_a_room(path)) {
+        let code = lex::only(text, &[Part::Code]);
+        for word in ["async", ".await"] {
+            let lines = lex::lines_with(&code, word);
+            found.extend(
+                lines
+                    .into_iter()
+                    .map(|line| at(path, line, format_args!("`{word}` outside {}", RIM.join(", ")))),
+            );
+        }
+    }
+    found
+}
+
+fn is_inside_a_room(path: &str) -> bool {
+    let Some((room, file)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) else {
+        return false;
+    };
+    ROOMS.contains(&room) && !RIM.contains(&file)
+}
+
+/// Nobody asks the time but the clock.
+pub fn clocks(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    let at_home = |path: &str| CLOCK_HOMES.iter().any(|(home, _)| path.starts_with(home));
+    for (path, text) in tree.sources().filter(|(path, _)| !at_home(path)) {
+        let code = lex::only(text, &[Part::Code]);
+        for clock in CLOCKS {
+            let lines = lex::lines_with(&code, clock);
+            found.extend(
+                lines.into_iter().map(|line| at(path, line, format_args!("`{clock}` outside the clock"))),
+            );
+        }
+    }
+    let stale = CLOCK_HOMES.iter().filter(|(home, _)| !tree.has(home.trim_end_matches('/')));
+    found.extend(stale.map(|(home, _)| format!("{home} may ask the clock and does not exist")));
+    found
+}
+
+/// The lint that counts the lines of a function is on, with our number.
+pub fn limits(tree: &Tree) -> Vec<String> {
+    let holds = |path: &str, key: &str, value: &str| {
+        let lines = tree.texts(move |other| other == path).flat_map(|(_, text)| crate::manifest::lines(text));
+        lines.into_iter().any(|line| line.key == key && line.value.trim_matches('"') == value)
+    };
+    let wanted = [
+        ("clippy.toml", "too-many-lines-threshold", FUNCTION_LINES_MAX),
+        ("Cargo.toml", "too_many_lines", "deny"),
+        ("Cargo.toml", "warnings", "deny"),
+    ];
+    let missing = wanted.into_iter().filter(|(path, key, value)| !holds(path, key, value));
+    missing.map(|(path, key, value)| format!("{path}: {key} must be {value}")).collect()
+}

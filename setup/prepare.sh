@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Checks that this machine has what is needed, and installs what is missing where it may.
+#
+#   setup/prepare.sh up      what `make up` needs: Rust, a C compiler, make
+#   setup/prepare.sh test    what `make test` needs: that, rustfmt, clippy, and a browser for the page tests
+#
+# With everything there it only looks, and says nothing. Debian packages are installed when this is root or
+# may use sudo without a password; Rust is installed only through a rustup that is already there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf '%s\n' "setup: $*" >&2; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+die() {
+  say "$@"
+  exit 1
+}
+
+# A field of rust-toolchain.toml, so that the version is written in one place.
+toolchain() { sed -n "s/^$1 *= *//p" rust-toolchain.toml | tr -d '[]",'; }
+
+# Whether version $1 is at least version $2.
+at_least() { [ "$(printf '%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# Debian packages that are missing, one for each command that is not there.
+missing_packages() {
+  has cc || printf 'gcc libc6-dev '
+  has make || printf 'make '
+  if [ "$purpose" = test ] && ! has chromium && ! has chromium-browser && ! has google-chrome; then
+    printf 'chromium '
+  fi
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+may_install() { has apt-get && { [ "$(id -u)" = 0 ] || { has sudo && sudo -n true 2>/dev/null; }; }; }
+
+install_packages() {
+  local packages
+  read -ra packages <<<"$(missing_packages)"
+  [ "${#packages[@]}" -gt 0 ] || return 0
+  may_install || die "please install: ${packages[*]} (Debian: apt-get install ${packages[*]})"
+  say "installing ${packages[*]}; this happens once and may take some minutes"
+  say "1 of 2: apt-get update"
+  as_root apt-get update -qq || say "the package lists could not be brought up to date; trying with those that are there"
+  say "2 of 2: apt-get install ${packages[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >&2 ||
+    die "apt-get could not install ${packages[*]}"
+}
+
+# The Rust that rust-toolchain.toml names. rustup would fetch it by itself at the first use; doing it here says so.
+check_rust() {
+  local wanted components version
+  wanted=$(toolchain channel)
+  components=$(toolchain components)
+  if has rustup && ! rustup toolchain list | grep -q "^$wanted-"; then
+    say "installing Rust $wanted with rustup; this happens once and may take some minutes"
+    # shellcheck disable=SC2086
+    rustup toolchain install "$wanted" --profile minimal --component $components >&2 || die "rustup could not install Rust $wanted"
+  fi
+  has cargo || die "no Rust here: Tidings needs $wanted or newer, which Debian does not have." \
+    "Install rustup (https://rustup.rs): curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"
+  version=$(cargo --version | cut -d ' ' -f 2)
+  at_least "$version" "$wanted" || die "cargo is $version, Tidings needs $wanted or newer: see https://rustup.rs"
+  [ "$purpose" = test ] || return 0
+  cargo fmt --version >/dev/null 2>&1 || die "no rustfmt: rustup component add rustfmt"
+  cargo clippy --version >/dev/null 2>&1 || die "no clippy: rustup component add clippy"
+}
+
+purpose=${1:-}
+case "$purpose" in
+  up | test) ;;
+  *) die "usage: setup/prepare.sh up|test" ;;
+esac
+install_packages
+check_rust
