@@ -45,7 +45,7 @@ install_packages() {
   may_install || die "please install: ${packages[*]} (Debian: apt-get install ${packages[*]})"
   say "installing ${packages[*]}; this happens once and may take some minutes"
   say "1 of 2: apt-get update"
-  as_root apt-get update -qq || say "the package lists could not be brought up to date; trying with those that are there"
+  as_root apt-get update -qq >&2 || say "the package lists could not be brought up to date; trying with those that are there"
   say "2 of 2: apt-get install ${packages[*]}"
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >&2 ||
     die "apt-get could not install ${packages[*]}"
@@ -56,10 +56,10 @@ check_rust() {
   local wanted components version
   wanted=$(toolchain channel)
   components=$(toolchain components)
-  if has rustup && ! rustup toolchain list | grep -q "^$wanted-"; then
+  if has rustup && ! rustup toolchain list | grep "^$wanted-" >/dev/null; then
     say "installing Rust $wanted with rustup; this happens once and may take some minutes"
-    # shellcheck disable=SC2086
-    rustup toolchain install "$wanted" --profile minimal --component $components >&2 || die "rustup could not install Rust $wanted"
+    rustup toolchain install "$wanted" --profile minimal --component "${components// /,}" >&2 ||
+      die "rustup could not install Rust $wanted"
   fi
   has cargo || die "no Rust here: Tidings needs $wanted or newer, which Debian does not have." \
     "Install rustup (https://rustup.rs): curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"

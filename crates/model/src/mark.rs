@@ -54,10 +54,14 @@ pub enum Why {
     MaybeSent,
     /// The channel refused it for good.
     Refused,
+    /// The person read or cleared it while it was on its way.
+    SeenBefore,
+    /// Another Ready told it.
+    ToldElsewhere,
 }
 
 impl Why {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::NoLongerTrue,
         Self::Unfollowed,
         Self::KindGone,
@@ -68,6 +72,8 @@ impl Why {
         Self::Expired,
         Self::MaybeSent,
         Self::Refused,
+        Self::SeenBefore,
+        Self::ToldElsewhere,
     ];
 
     pub fn text(self) -> &'static str {
@@ -82,6 +88,8 @@ impl Why {
             Self::Expired => "expired",
             Self::MaybeSent => "may have been sent",
             Self::Refused => "refused by the channel",
+            Self::SeenBefore => "seen before",
+            Self::ToldElsewhere => "told elsewhere",
         }
     }
 

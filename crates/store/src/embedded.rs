@@ -1,1 +1,98 @@
-//! To come.
+//! The embedded store: one directory, nothing to install.
+//!
+//! A fjall database in the directory's `data` holds one keyspace a day (its rows; dropped in one step) and
+//! one for each of states, follows, journal and answers. All writes go through one thread, which drains
+//! what waits, decides in order, commits one batch over all keyspaces, syncs it once and answers everybody
+//! ([`writer`]). Reads go past it on a snapshot that the writer publishes after each sync, so nobody sees
+//! half of a write, or one that a power cut could take back ([`engine`]).
+//!
+//! A failed write of the journal poisons the database: from then on writes fail and reads show the last
+//! state that is safe. Make room, then restart.
+
+mod chores;
+mod codec;
+mod days;
+mod engine;
+mod follows;
+mod journal;
+mod keys;
+mod states;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use engine::Engine;
+use writer::Writer;
+
+use crate::port::StoreError;
+
+/// A read of at most so many keys happens where it is asked for; a larger one on a thread for blocking.
+const INLINE_KEYS_MAX: usize = 16;
+/// A keyspace that was not written to for this long is moved from memory to disk, so that reopening does
+/// not replay it.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// The embedded store. Dropping it ends its writer and closes the directory.
+pub struct Embedded {
+    dir: PathBuf,
+    writer: Writer,
+    engine: Arc<Engine>,
+}
+
+impl Embedded {
+    /// Opens the store in a directory, which is made if it is not there. One process at a time.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with(dir, IDLE)
+    }
+
+    fn open_with(dir: &Path, idle: Duration) -> Result<Self, StoreError> {
+        let engine = Arc::new(Engine::open(dir)?);
+        let writer = Writer::start(engine.clone(), idle)?;
+        Ok(Self { dir: dir.to_owned(), writer, engine })
+    }
+
+    /// Reads, without holding up the caller's thread for long.
+    async fn look<T: Send + 'static>(
+        &self,
+        keys: usize,
+        read: impl FnOnce(&Engine) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if keys <= INLINE_KEYS_MAX {
+            return read(&self.engine);
+        }
+        let engine = self.engine.clone();
+        match tokio::task::spawn_blocking(move || read(&engine)).await {
+            Ok(read) => read,
+            Err(error) => Err(StoreError::Broken(format!("a read was cut off: {error}"))),
+        }
+    }
+
+    /// Prepares a write, on a thread for blocking if there is much of it.
+    async fn prepare<T: Send + 'static>(
+        &self,
+        rows: usize,
+        encode: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if rows <= INLINE_KEYS_MAX * 16 {
+            return encode();
+        }
+        match tokio::task::spawn_blocking(encode).await {
+            Ok(encoded) => encoded,
+            Err(error) => Err(StoreError::Broken(format!("a write was cut off: {error}"))),
+        }
+    }
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}

@@ -1,1 +1,200 @@
-//! To come.
+//! The engine that needs nothing: a log in one directory, for one process.
+//!
+//! [`writer`] is the one thread that writes: what waits shares one write and one confirmation of the disk.
+//! [`draft`] is such a write, [`declare`] and [`trim`] are the other two; [`tables`] and [`layout`] say how
+//! it lies on the disk. Readers ask [`book`] how far everything reaches and [`read`] the records.
+//! [`group`] holds the groups of the process, [`share`] who of them has what, [`member`] is one of them.
+//!
+//! It promises what the port asks for and no more; in particular it keeps the order of commits and the
+//! shutting out of replaced owners across restarts, and treats a position outside a partition as an
+//! error for a person, never as a reason to jump.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use runtime::Clock;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::port::{Member, Membership, NewRecord, Record, Standing, TopicError, TopicSpec, Topics};
+
+mod book;
+mod declare;
+mod draft;
+mod group;
+mod layout;
+mod member;
+mod read;
+mod share;
+mod tables;
+mod trim;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use book::{Book, lock};
+use draft::Placed;
+use writer::{QUEUE_MOST, Request, Writer};
+
+/// How long a member may go without asking for its next happening before it counts as gone.
+pub const SESSION: Duration = Duration::from_secs(30);
+/// As Kafka has it.
+pub const VALUE_MOST: usize = 1 << 20;
+pub const KEY_MOST: usize = 32 << 10;
+
+/// The embedded engine. Cheap to clone; the directory is let go of by [`Embedded::close`], or when the
+/// last clone and the last member are gone.
+#[derive(Clone)]
+pub struct Embedded {
+    engine: Arc<Engine>,
+}
+
+/// What clones and members share.
+struct Engine {
+    dir: PathBuf,
+    session: Duration,
+    book: Arc<Book>,
+    groups: group::Groups,
+    requests: Mutex<Option<mpsc::Sender<Request>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Embedded {
+    /// Opens the directory, creating what is missing. Takes well under a second however much it holds, and
+    /// blocks for that long.
+    pub fn open(dir: &Path, clock: Clock) -> Result<Self, TopicError> {
+        Self::open_with(dir, clock, SESSION)
+    }
+
+    /// The same with another session.
+    pub fn open_with(dir: &Path, clock: Clock, session: Duration) -> Result<Self, TopicError> {
+        let book = Arc::new(Book::open(tables::Tables::open(dir)?)?);
+        let writer = Writer::open(book.clone(), clock)?;
+        let (sender, receiver) = mpsc::channel(QUEUE_MOST);
+        let thread = std::thread::Builder::new()
+            .name("topic writer".to_owned())
+            .spawn(move || writer.run(receiver))
+            .map_err(|error| TopicError::Broken(format!("starting the writer: {error}")))?;
+        let engine = Engine {
+            dir: dir.to_owned(),
+            session,
+            book,
+            groups: group::Groups::default(),
+            requests: Mutex::new(Some(sender)),
+            thread: Mutex::new(Some(thread)),
+        };
+        Ok(Self { engine: Arc::new(engine) })
+    }
+
+    /// Writes what waits, ends the writer and lets go of the directory. Every later call fails.
+    pub fn close(&self) {
+        self.engine.close();
+    }
+}
+
+impl Engine {
+    fn close(&self) {
+        drop(lock(&self.requests).take());
+        if let Some(thread) = lock(&self.thread).take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer of the embedded log had panicked");
+        }
+        self.book.close();
+    }
+
+    /// Asks the writer and waits for its answer.
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, TopicError> {
+        self.book.check()?;
+        let closed = || TopicError::Broken("the log was closed".to_owned());
+        let sender = lock(&self.requests).clone().ok_or_else(closed)?;
+        let (answer, answered) = oneshot::channel();
+        sender.send(request(answer)).await.map_err(|_| closed())?;
+        drop(sender);
+        answered.await.map_err(|_| closed())
+    }
+
+    /// Checks records and finds their topics.
+    fn place(&self, records: Vec<NewRecord>) -> Result<Vec<Placed>, TopicError> {
+        let mut placed: Vec<Placed> = Vec::with_capacity(records.len());
+        for record in records {
+            let topic = match placed.last() {
+                Some(last) if last.topic.name == record.topic => last.topic.clone(),
+                _ => self.book.topic(&record.topic)?,
+            };
+            topic.reach(record.partition)?;
+            let name = &topic.name;
+            if record.value.is_none() && !topic.compacted {
+                return Err(TopicError::Refused(format!("a tombstone for `{name}`, which is not compacted")));
+            }
+            let (key, value) = (record.key.len(), record.value.as_ref().map_or(0, Vec::len));
+            if key > KEY_MOST || value > VALUE_MOST {
+                return Err(TopicError::Refused(format!("a record of {key} + {value} bytes for `{name}`")));
+            }
+            placed.push(Placed { topic, record });
+        }
+        Ok(placed)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[async_trait]
+impl Topics for Embedded {
+    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
+        let specs = specs.to_vec();
+        self.engine.ask(|answer| Request::Declare { specs, answer }).await?
+    }
+
+    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
+        let records = self.engine.place(records)?;
+        self.engine.ask(|answer| Request::Append { records, answer }).await?
+    }
+
+    async fn read(
+        &self,
+        topic: &str,
+        partition: u32,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, TopicError> {
+        let topic = self.engine.book.topic(topic)?;
+        // Whoever looks, from wherever, sees what there is.
+        let from = from.max(topic.reach(partition)?.get().0);
+        let stretch = read::stretch(&self.engine.book, &topic, partition, from, most).await?;
+        Ok(stretch.records)
+    }
+
+    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+        self.engine.book.check()?;
+        let topic = self.engine.book.topic(topic)?;
+        Ok(topic.partitions.iter().map(book::Reach::get).collect())
+    }
+
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+        self.engine.book.check()?;
+        let topic = self.engine.book.topic(topic)?;
+        Ok(self.engine.book.standing(group, &topic))
+    }
+
+    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+        let member = member::EmbeddedMember::join(self.engine.clone(), &membership)?;
+        Ok(Box::new(member))
+    }
+}
+
+impl fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Embedded").field("dir", &self.engine.dir).finish_non_exhaustive()
+    }
+}

@@ -1,1 +1,48 @@
-//! To come.
+//! What lies in topics: the nouns of the model as bytes, and back.
+//!
+//! [`topics`] names the topics and [`key`] makes their records' keys. Then one file a record: [`change`]
+//! (and [`cloud`], the same as JSON) is what comes in, [`event`] what was admitted, [`pending`] the
+//! announcements, [`inbox`] all that concerns one person, [`window`] what is remembered of them, [`ready`]
+//! what is due, [`quarantined`] what could not be used. Each has `encode` and `decode`.
+//!
+//! A record is Avro in single-object encoding: two fixed bytes, the fingerprint of the schema it was
+//! written with, the datum. The schemas lie in `schemas/` and are built in; nothing is asked of a registry.
+//! To change one: copy it to `schemas/old/<name>.<version>.avsc`, add that file to the list in the record's
+//! own module, and only then edit; new fields need a default. What was written before stays readable, and
+//! readers go out before writers.
+//!
+//! What can be encoded can be decoded. Bytes that cannot be decoded are a value, [`Undecodable`], and never
+//! a panic. The private structs that serde sees are converted by hand: the model knows nothing of them.
+
+mod bytes;
+mod cell;
+mod codec;
+mod finite;
+mod json;
+mod list;
+mod parts;
+
+pub mod key;
+pub mod topics;
+
+pub mod change;
+pub mod cloud;
+pub mod event;
+
+pub mod inbox;
+pub mod pending;
+pub mod window;
+
+pub mod quarantined;
+pub mod ready;
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod tests;
+
+pub use cloud::{Cloud, CloudError};
+pub use codec::{LIST_MAX, RECORD_BYTES_MAX, Undecodable, WireError};
+pub use inbox::{Did, Feedback, Inbox};
+pub use pending::{Announcement, Pending};
+pub use quarantined::Quarantined;

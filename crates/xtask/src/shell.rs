@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 /// The workspace on disk.
@@ -35,6 +35,7 @@ impl House {
     pub fn metadata(&self) -> Result<Value> {
         let mut command = self.cargo(&["metadata", "--format-version", "1"]);
         let output = command.stderr(Stdio::inherit()).output().context("cargo metadata")?;
+        ensure!(output.status.success(), "cargo metadata failed");
         serde_json::from_slice(&output.stdout).context("what cargo metadata printed")
     }
 }

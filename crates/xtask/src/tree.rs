@@ -82,8 +82,10 @@ struct Ignored<'a> {
 impl<'a> Ignored<'a> {
     fn parse(text: &'a str) -> Self {
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let names =
-            lines().filter(|line| !line.starts_with('*')).map(|line| line.trim_matches('/')).chain(ALWAYS_IGNORED);
+        let names = lines()
+            .filter(|line| !line.starts_with('*'))
+            .map(|line| line.trim_matches('/'))
+            .chain(ALWAYS_IGNORED);
         Self { names: names.collect(), ends: lines().filter_map(|line| line.strip_prefix('*')).collect() }
     }
 

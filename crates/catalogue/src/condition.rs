@@ -1,0 +1,120 @@
+//! Conditions: whether a kind still holds for a subject as it is now.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+};
+
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Scripted};
+use model::{State, SubjectRef, Value};
+
+use crate::{
+    language::{self, Reads},
+    limits::{CONDITION_FUEL, RECURSION_MAX},
+};
+
+/// A compiled condition.
+#[derive(Clone)]
+pub struct Condition {
+    /// As it is written.
+    pub text: String,
+    env: Arc<Environment<'static>>,
+    reads: Arc<Reads>,
+}
+
+/// What a condition is asked of.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    pub subject: &'a SubjectRef,
+    pub state: &'a State,
+    /// The subjects it refers to, as far as they are known.
+    pub related: &'a dyn Fn(&SubjectRef) -> Option<&'a State>,
+}
+
+const TEMPLATE: &str = "condition";
+
+impl Condition {
+    /// Compiles a condition that has been checked.
+    pub(crate) fn compile(text: &str, reads: Reads) -> Result<Self, String> {
+        let mut env = Environment::empty();
+        language::install(&mut env);
+        env.set_fuel(Some(CONDITION_FUEL));
+        env.set_recursion_limit(RECURSION_MAX);
+        // What is missing may be asked for with `not` and `is defined`; compared, it is an error, which
+        // `holds` takes for no.
+        env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        // An expression of minijinja borrows its environment and a template does not, so the condition is
+        // compiled as a text that is empty when it does not hold.
+        let template = format!("{{% if ({text}\n) %}}1{{% endif %}}");
+        env.add_template_owned(TEMPLATE, template).map_err(|error| error.to_string())?;
+        Ok(Self { text: text.to_string(), env: Arc::new(env), reads: Arc::new(reads) })
+    }
+
+    /// Whether it holds. A subject of which nothing is known does not, and neither does a comparison with
+    /// a field that is not there.
+    pub fn holds(&self, facts: &Facts<'_>) -> Result<bool, String> {
+        if facts.state.cells.values().all(|cell| cell.value.is_none()) {
+            return Ok(false);
+        }
+        let template = self.env.get_template(TEMPLATE).map_err(|error| error.to_string())?;
+        match template.render(self.values(facts)) {
+            Ok(text) => Ok(!text.is_empty()),
+            Err(error) if error.kind() == ErrorKind::UndefinedError => Ok(false),
+            Err(error) => Err(format!("condition `{}`: {error}", self.text)),
+        }
+    }
+
+    /// The fields that the condition reads, and no others.
+    fn values(&self, facts: &Facts<'_>) -> Scripted {
+        let mut roots = BTreeMap::new();
+        let subject = self.subject(facts.subject, facts.state, Some(facts));
+        for root in self.reads.roots.iter().filter(|root| *root != "subject") {
+            let value = facts.state.get(root).map(|value| self.value(value, Some(facts)));
+            roots.insert(root.as_str(), value.unwrap_or(Scripted::UNDEFINED));
+        }
+        roots.insert("subject", subject);
+        Scripted::from_iter(roots)
+    }
+
+    /// `facts` for the subject itself, none for what it refers to: conditions read one reference deep.
+    fn subject(&self, subject: &SubjectRef, state: &State, facts: Option<&Facts<'_>>) -> Scripted {
+        let mut fields = BTreeMap::from([("id", Scripted::from(subject.id()))]);
+        for field in self.reads.fields.get(subject.kind()).into_iter().flatten() {
+            if let Some(value) = state.get(field) {
+                fields.insert(field, self.value(value, facts));
+            }
+        }
+        Scripted::from_iter(fields)
+    }
+
+    fn value(&self, value: &Value, facts: Option<&Facts<'_>>) -> Scripted {
+        match value {
+            Value::Text(text) => Scripted::from(text.as_ref()),
+            Value::Number(number) => Scripted::from(*number),
+            Value::Flag(flag) => Scripted::from(*flag),
+            Value::Time(at) => Scripted::from(at.0),
+            Value::Ref(one) => self.reference(one, facts),
+            Value::Refs(many) => many.iter().map(|one| self.reference(one, facts)).collect(),
+            Value::Place(place) => Scripted::from_iter([("lat", place.lat), ("lon", place.lon)]),
+        }
+    }
+
+    fn reference(&self, to: &SubjectRef, facts: Option<&Facts<'_>>) -> Scripted {
+        let unknown = State::default();
+        let state = facts.and_then(|facts| (facts.related)(to)).unwrap_or(&unknown);
+        self.subject(to, state, None)
+    }
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.reads == other.reads
+    }
+}
+
+impl fmt::Debug for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Condition({:?})", self.text)
+    }
+}

@@ -1,0 +1,16 @@
+//! The language of conditions and texts: minijinja's, less what a text has no use for, and typed. Every
+//! path is followed through the declared subjects before anything is compiled.
+//!
+//! [`types`] says what there is, [`words`] lists filters and tests with their types, [`check`] walks a
+//! text, [`scope`] says what a text of each sort may read.
+
+mod check;
+mod expression;
+mod scope;
+mod types;
+mod words;
+
+pub use check::{Finding, Reads, check_expression, check_text};
+pub use scope::{condition_scope, headline_scope, mail_scope};
+pub use types::{Scope, Type};
+pub use words::{FILTERS, TESTS, install};

@@ -1,0 +1,57 @@
+//! What each sort of text may read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    language::types::{Scope, Type},
+    subjects::SubjectType,
+};
+
+/// A condition, or what a kind says: `subject`, and each of its references by the field's name.
+pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str) -> Scope<'a> {
+    let mut names = BTreeMap::from([("subject".to_string(), Type::subject(subject))]);
+    if let Some(subject) = subjects.get(subject) {
+        let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
+        names.extend(references.map(|(name, field)| (name.clone(), Type::of_field(field))));
+    }
+    Scope { subjects, names }
+}
+
+/// A headline or a preheader of a plan whose kinds are about these types of subjects.
+pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<String>) -> Scope<'_> {
+    let item = Type::record(
+        "item",
+        true,
+        [
+            ("kind", Type::Text),
+            ("says", Type::Text),
+            ("why", Type::Text),
+            ("maybe", Type::Flag),
+            ("name", Type::Text),
+            ("subject", Type::Subject { types, near: true }),
+        ],
+    );
+    let items = Type::list(item);
+    let section = Type::record(
+        "section",
+        true,
+        [("title", Type::Text), ("items", items.clone()), ("more", Type::Number)],
+    );
+    let names = [
+        ("name", Type::Text),
+        ("due", Type::Time),
+        ("count", Type::Number),
+        ("items", items),
+        ("sections", Type::list(section)),
+    ];
+    Scope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into() }
+}
+
+/// A mail's two layouts: all that a headline reads, and the headline.
+pub fn mail_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<String>) -> Scope<'_> {
+    let mut scope = headline_scope(subjects, types);
+    for name in ["headline", "preheader"] {
+        scope.names.insert(name.to_string(), Type::Text);
+    }
+    scope
+}

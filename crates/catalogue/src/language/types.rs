@@ -1,0 +1,130 @@
+//! The types of values in texts.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use crate::subjects::{FieldType, SubjectType};
+
+/// What a value in a text can be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Type {
+    Text,
+    Url,
+    Number,
+    Flag,
+    Time,
+    Place,
+    /// A subject of one of these types. Its references can be followed if `near`: texts read one
+    /// reference deep, so that all they need is loaded in one go.
+    Subject { types: BTreeSet<String>, near: bool },
+    List(Arc<Type>),
+    Record(Arc<Record>),
+    /// One of several types, or a constant of no type; goes anywhere.
+    Any,
+}
+
+/// A value with named parts that is no subject.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Record {
+    pub name: &'static str,
+    pub parts: BTreeMap<&'static str, Type>,
+    /// It can be printed: it has a name of its own.
+    pub printed: bool,
+}
+
+/// What a text may read, by name.
+#[derive(Clone, Debug)]
+pub struct Scope<'a> {
+    pub subjects: &'a BTreeMap<String, SubjectType>,
+    pub names: BTreeMap<String, Type>,
+}
+
+impl Type {
+    pub fn list(of: Self) -> Self {
+        Self::List(Arc::new(of))
+    }
+
+    pub fn record(name: &'static str, printed: bool, parts: impl IntoIterator<Item = (&'static str, Self)>) -> Self {
+        Self::Record(Arc::new(Record { name, parts: parts.into_iter().collect(), printed }))
+    }
+
+    pub fn subject(name: &str) -> Self {
+        Self::Subject { types: BTreeSet::from([name.to_string()]), near: true }
+    }
+
+    /// The type of a field, reached from a subject at hand.
+    pub fn of_field(field: &FieldType) -> Self {
+        let far = |target: &String| Self::Subject { types: BTreeSet::from([target.clone()]), near: false };
+        match field {
+            FieldType::Text => Self::Text,
+            FieldType::Url => Self::Url,
+            FieldType::Number => Self::Number,
+            FieldType::Flag => Self::Flag,
+            FieldType::Time => Self::Time,
+            FieldType::Place => Self::Place,
+            FieldType::Ref(target) => far(target),
+            FieldType::Refs(target) => Self::list(far(target)),
+        }
+    }
+
+    /// Either of two types: the same, or anything.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Text | Self::Url, Self::Text | Self::Url) => Self::Text,
+            (one, other) if one == other => one,
+            (Self::Subject { types: mut one, near }, Self::Subject { types: other, near: also }) => {
+                one.extend(other);
+                Self::Subject { types: one, near: near && also }
+            }
+            _ => Self::Any,
+        }
+    }
+
+    /// Whether it can stand where a text is wanted.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::Text | Self::Url | Self::Any)
+    }
+
+    /// Whether `{{ }}` can print it.
+    pub fn is_printed(&self) -> bool {
+        match self {
+            Self::Text | Self::Url | Self::Number | Self::Time | Self::Subject { .. } | Self::Any => true,
+            Self::Record(record) => record.printed,
+            Self::Flag | Self::Place | Self::List(_) => false,
+        }
+    }
+
+    /// Whether `==` and `<` between the two mean anything.
+    pub fn compares_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Any, _) | (_, Self::Any) => true,
+            (one, other) if one.is_text() => other.is_text(),
+            (Self::Number, Self::Number) | (Self::Flag, Self::Flag) | (Self::Time, Self::Time) => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text => f.write_str("text"),
+            Self::Url => f.write_str("url"),
+            Self::Number => f.write_str("number"),
+            Self::Flag => f.write_str("flag"),
+            Self::Time => f.write_str("time"),
+            Self::Place => f.write_str("place"),
+            Self::Subject { types, .. } => {
+                let types: Vec<&str> = types.iter().map(String::as_str).collect();
+                f.write_str(&types.join(" or "))
+            }
+            Self::List(of) => write!(f, "list of {of}"),
+            Self::Record(record) => f.write_str(record.name),
+            Self::Any => f.write_str("anything"),
+        }
+    }
+}

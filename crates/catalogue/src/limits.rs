@@ -1,0 +1,31 @@
+//! How big a catalogue may be, and how long its texts may run.
+
+use model::limits::{DAY_LIFE_MS, DAY_MS, LAST_CALL_MS, WINDOWS_PER_PERSON_MAX};
+
+/// Bytes of the catalogue file, and of each template.
+pub const FILE_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of a text that stands in the catalogue itself: a condition, what a kind says, a headline.
+pub const INLINE_BYTES_MAX: usize = 4 * 1024;
+/// Words of one `{{ }}` or `{% %}`: the parser nests as deep as an expression is long.
+pub const TAG_WORDS_MAX: usize = 400;
+/// Levels of the catalogue file.
+pub const YAML_DEPTH_MAX: usize = 16;
+
+pub const SUBJECTS_MAX: usize = 200;
+pub const KINDS_MAX: usize = 500;
+/// A person may have one window open for each plan.
+pub const PLANS_MAX: usize = WINDOWS_PER_PERSON_MAX;
+pub const SECTIONS_MAX: usize = 20;
+/// A kind may be like a kind that is like a kind, so often.
+pub const LIKE_DEPTH_MAX: usize = 8;
+
+/// A digest closes at most a day after the last entry of its own day, and everything it reads must live
+/// until then.
+pub const LOOK_BACK_DAYS_MAX: i64 = (DAY_LIFE_MS - LAST_CALL_MS) / DAY_MS - 1;
+/// A spread must leave the closing on its own date in most of the world.
+pub const SPREAD_MS_MAX: i64 = 6 * 3_600_000;
+
+/// Steps of one condition.
+pub const CONDITION_FUEL: u64 = 10_000;
+/// Levels of loops and the like in one text.
+pub const RECURSION_MAX: usize = 64;

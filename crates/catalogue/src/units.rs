@@ -1,0 +1,82 @@
+//! Times of day and lengths of time, as people write them.
+
+use model::plan::LocalTime;
+
+const SECOND_MS: i64 = 1_000;
+
+/// `09:00`.
+pub(crate) fn local_time(text: &str) -> Option<LocalTime> {
+    let (hour, minute) = text.split_once(':')?;
+    let digits = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(hour) || !digits(minute) {
+        return None;
+    }
+    let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
+    (hour < 24 && minute < 60).then_some(LocalTime { hour, minute })
+}
+
+/// `20m`, `7d`, `1h30m`: whole numbers, the greater unit first, none twice.
+pub(crate) fn duration_ms(text: &str) -> Option<i64> {
+    let mut rest = text;
+    let mut sum: i64 = 0;
+    let mut last = i64::MAX;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: i64 = rest.get(..digits)?.parse().ok()?;
+        let unit = match rest.as_bytes().get(digits)? {
+            b'd' => 86_400 * SECOND_MS,
+            b'h' => 3_600 * SECOND_MS,
+            b'm' => 60 * SECOND_MS,
+            b's' => SECOND_MS,
+            _ => return None,
+        };
+        if unit >= last {
+            return None;
+        }
+        last = unit;
+        sum = sum.checked_add(number.checked_mul(unit)?)?;
+        rest = rest.get(digits + 1..)?;
+    }
+    (last != i64::MAX).then_some(sum)
+}
+
+/// The address of a page or a picture that mail may carry: http or https, absolute, without anything that
+/// could end the attribute it stands in.
+pub fn is_web_url(text: &str) -> bool {
+    let lower = text.get(..8.min(text.len())).unwrap_or_default().to_ascii_lowercase();
+    let rest = if lower.starts_with("https://") {
+        &text[8..]
+    } else if lower.starts_with("http://") {
+        &text[7..]
+    } else {
+        return false;
+    };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '<' | '>' | '\\' | '`' | '^' | '{' | '}' | '|');
+    // What comes before an `@` is not where the address leads.
+    !host.is_empty() && !host.contains('@') && !text.contains(odd)
+}
+
+/// `Name <box@host>` or `box@host`, which can stand in a header as it is.
+pub(crate) fn bad_mailbox(text: &str) -> Option<&'static str> {
+    if text.chars().any(char::is_control) {
+        return Some("a control character");
+    }
+    let address = match text.split_once('<') {
+        None => text,
+        Some((_, rest)) => match rest.strip_suffix('>') {
+            Some(address) => address,
+            None => return Some("`<` without `>` at the end"),
+        },
+    };
+    if text.matches('@').count() != 1 {
+        return Some("not exactly one `@`");
+    }
+    let part = |part: &str| {
+        !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')'))
+    };
+    match address.split_once('@') {
+        Some((mailbox, host)) if part(mailbox) && part(host) => None,
+        _ => Some("no address of the form `box@host`"),
+    }
+}

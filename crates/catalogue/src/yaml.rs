@@ -1,0 +1,180 @@
+//! YAML with places: the file becomes a tree in which every key and value knows its line and column, so
+//! that all problems of a file can be reported at once and not only the first.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
+use serde_saphyr::{Location, Spanned};
+
+use crate::problem::{Problem, Source};
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub what: What,
+    pub at: At,
+}
+
+#[derive(Clone, Debug)]
+pub enum What {
+    Nothing,
+    Flag(bool),
+    Number(f64),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+/// A key of a map and where it stands.
+#[derive(Clone, Debug)]
+pub struct Key {
+    pub name: String,
+    pub at: At,
+}
+
+/// A place in the file; the bytes are those of a scalar as it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct At {
+    pub line: usize,
+    pub column: usize,
+    pub start: usize,
+    pub len: usize,
+}
+
+impl What {
+    /// What it is, for a message.
+    pub fn sort(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Flag(_) => "a flag",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+        }
+    }
+}
+
+/// Reads a file. What is no YAML, or has a key twice, is a problem.
+pub fn parse(source: Source<'_>) -> Result<Node, Problem> {
+    // `on`, `yes` and `no` are words here, as in YAML 1.2.
+    let options = serde_saphyr::options! { strict_booleans: true, emit_comments: false };
+    match serde_saphyr::from_str_with_options::<Raw>(source.text, options) {
+        Ok(raw) => Ok(raw.node()),
+        Err(error) => {
+            let at = error.location().map(At::from).unwrap_or_default();
+            let text = error.without_snippet().to_string();
+            // The crate says its place and its own options in the text; ours comes first already.
+            let what = text.split(" at line ").next().unwrap_or(&text);
+            let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
+            let what = what.replace("duplicate mapping key: ", "this key is there twice: ");
+            Err(source.problem(at.line.max(1), at.column.max(1), what))
+        }
+    }
+}
+
+impl From<Location> for At {
+    fn from(location: Location) -> Self {
+        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let span = location.span();
+        Self {
+            line: number(location.line()),
+            column: number(location.column()),
+            start: span.byte_offset().map_or(0, |n| number(u64::from(n))),
+            len: span.byte_len().map_or(0, |n| number(u64::from(n))),
+        }
+    }
+}
+
+/// What serde sees.
+struct Raw(Spanned<RawWhat>);
+
+enum RawWhat {
+    Leaf(What),
+    List(Vec<Raw>),
+    Map(Vec<(Spanned<String>, Raw)>),
+}
+
+impl Raw {
+    fn node(self) -> Node {
+        let at = self.0.referenced.into();
+        let what = match self.0.value {
+            RawWhat::Leaf(leaf) => leaf,
+            RawWhat::List(list) => What::List(list.into_iter().map(Self::node).collect()),
+            RawWhat::Map(map) => What::Map(
+                map.into_iter()
+                    .map(|(key, value)| (Key { name: key.value, at: key.referenced.into() }, value.node()))
+                    .collect(),
+            ),
+        };
+        Node { what, at }
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spanned::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawWhat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyVisitor)
+    }
+}
+
+struct AnyVisitor;
+
+impl<'de> de::Visitor<'de> for AnyVisitor {
+    type Value = RawWhat;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number, a flag, a list or a map")
+    }
+
+    fn visit_unit<E>(self) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Nothing))
+    }
+
+    fn visit_none<E>(self) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Nothing))
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Flag(flag)))
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn visit_i64<E>(self, number: i64) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Number(number as f64)))
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn visit_u64<E>(self, number: u64) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Number(number as f64)))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Number(number)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Text(text.to_string())))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = access.next_element()? {
+            list.push(item);
+        }
+        Ok(RawWhat::List(list))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+        let mut map = Vec::new();
+        while let Some(entry) = access.next_entry()? {
+            map.push(entry);
+        }
+        Ok(RawWhat::Map(map))
+    }
+}

@@ -1,0 +1,118 @@
+//! The decision of a turn: pure and synchronous. News and due windows go through `model::window::step` on
+//! copies of the records; what comes out are the records to write and what is ready.
+
+use std::collections::BTreeMap;
+
+use catalogue::Catalogue;
+use model::{
+    Day, Millis, Person, State, Tenant,
+    civil::Zones,
+    fault::{self, Fault},
+    person::{PersonRecord, profile},
+    ready::Ready,
+    window::{self, At, Effects, Input},
+};
+
+use crate::{
+    facts::Facts,
+    memory::{Memory, PersonKey},
+    news::News,
+};
+
+/// What a turn comes to.
+#[derive(Default, Debug)]
+pub struct Decided {
+    /// New records of the persons concerned, only where something changed.
+    pub records: BTreeMap<PersonKey, PersonRecord>,
+    pub ready: Vec<Ready>,
+    /// Days that have become full.
+    pub full: Vec<(PersonKey, Day)>,
+    /// Windows that were closed, with or without a Ready.
+    pub closed: usize,
+}
+
+/// Everything a decision looks at.
+pub struct Deciding<'a> {
+    pub memory: &'a Memory,
+    pub facts: &'a Facts,
+    pub catalogue: &'a Catalogue,
+    pub zones: &'a Zones,
+    pub now: Millis,
+}
+
+impl Deciding<'_> {
+    /// Decides a turn: first what the store acknowledged, then the news in order, then what is due.
+    pub fn decide(&self, news: &BTreeMap<PersonKey, Vec<News>>, due: &[PersonKey]) -> Decided {
+        let mut decided = Decided::default();
+        for (key, owed) in &self.memory.acknowledged {
+            self.step(&mut decided, key, Input::Acknowledged(std::slice::from_ref(owed)));
+        }
+        for (key, news) in news {
+            for one in news {
+                self.hear(&mut decided, key, one);
+            }
+        }
+        for key in due {
+            self.close(&mut decided, key);
+        }
+        decided.records.retain(|key, record| match self.memory.get(key) {
+            Some(old) => old != record || record.is_spent(self.now),
+            None => *record != PersonRecord::default(),
+        });
+        decided
+    }
+
+    fn hear(&self, decided: &mut Decided, key: &PersonKey, news: &News) {
+        match news {
+            News::Announced { day, rows, plans } => {
+                self.step(decided, key, Input::Announced { day: *day, rows: *rows, plans });
+            }
+            News::Delivered(delivery) => self.step(decided, key, Input::Reported(delivery)),
+            // Nothing open, nothing to move.
+            News::Profile if self.record(decided, key).is_none() => {}
+            News::Profile => self.step(decided, key, Input::Moved),
+        }
+    }
+
+    /// Closes what is due of one person, and issues again what waited.
+    fn close(&self, decided: &mut Decided, key: &PersonKey) {
+        let Some(record) = self.record(decided, key).cloned() else { return };
+        if record.waiting.iter().any(|waiting| waiting.at <= self.now) {
+            self.step(decided, key, Input::Again);
+        }
+        for window in record.windows.iter().filter(|window| window.due <= self.now) {
+            // Folded with what this very turn already owes, for two plans may share a channel.
+            let Some(record) = self.record(decided, key) else { return };
+            let view = self.facts.view(key, window, record);
+            let candidates = match self.catalogue.plans.by_name.get(&window.plan) {
+                Some(plan) => self.facts.candidates(key, &view, plan, self.catalogue),
+                None => Vec::new(),
+            };
+            self.step(decided, key, Input::Due { window, candidates });
+            decided.closed += 1;
+        }
+        // Also when nothing was closed: a spent record is written once more, as a tombstone.
+        let record = self.record(decided, key).cloned().unwrap_or_default();
+        decided.records.insert(key.clone(), record);
+    }
+
+    fn record<'b>(&'b self, decided: &'b Decided, key: &PersonKey) -> Option<&'b PersonRecord> {
+        decided.records.get(key).or_else(|| self.memory.get(key))
+    }
+
+    fn step(&self, decided: &mut Decided, key: &PersonKey, input: Input<'_>) {
+        let unknown = PersonRecord::default();
+        let record = self.record(decided, key).unwrap_or(&unknown);
+        let zone = self.zones.get_or_utc(self.facts.profiles.get(key).and_then(|state: &State| state.text(profile::ZONE)));
+        let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
+        let plans = &self.catalogue.plans;
+        let at = At { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans };
+        let (mut record, Effects { ready, full }) = window::step(record, input, &at);
+        decided.ready.extend(ready);
+        decided.full.extend(full.map(|day| (key.clone(), day)));
+        if fault::planted(Fault::OwedForgotten) {
+            record.owed.clear();
+        }
+        decided.records.insert(key.clone(), record);
+    }
+}

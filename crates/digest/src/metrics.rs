@@ -1,0 +1,52 @@
+//! What the digest counts.
+
+use prometheus::{IntCounterVec, IntGaugeVec};
+use runtime::metrics::Metrics;
+
+/// The digest's metrics.
+#[derive(Clone)]
+pub struct DigestMetrics {
+    pub windows_open: IntGaugeVec,
+    pub persons_remembered: IntGaugeVec,
+    pub windows_closed_total: IntCounterVec,
+    pub readys_total: IntCounterVec,
+    pub quarantined_total: IntCounterVec,
+    pub lateness_seconds: prometheus::HistogramVec,
+}
+
+impl DigestMetrics {
+    pub fn new(metrics: &Metrics) -> anyhow::Result<Self> {
+        Ok(Self {
+            windows_open: metrics.gauge(
+                "tidings_digest_windows_open_count",
+                "Windows that are open, by person partition; the sum is how many people are waiting to be told something.",
+                &["partition"],
+            )?,
+            persons_remembered: metrics.gauge(
+                "tidings_digest_persons_count",
+                "Persons with a record in memory, by person partition.",
+                &["partition"],
+            )?,
+            windows_closed_total: metrics.counter(
+                "tidings_digest_windows_closed_total",
+                "Windows closed, with or without something to tell.",
+                &[],
+            )?,
+            readys_total: metrics.counter(
+                "tidings_digest_readys_total",
+                "Readys handed to the sender, by plan.",
+                &["plan"],
+            )?,
+            quarantined_total: metrics.counter(
+                "tidings_digest_quarantined_total",
+                "Records of pending and inbox that could not be read.",
+                &[],
+            )?,
+            lateness_seconds: metrics.seconds(
+                "tidings_digest_lateness_seconds",
+                "How long after its due instant a Ready was decided.",
+                &[],
+            )?,
+        })
+    }
+}

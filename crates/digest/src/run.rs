@@ -1,0 +1,287 @@
+//! The digest in the loop: loads facts, lets [`crate::decide`] decide, hands the turn over, and writes the
+//! marks it owes once the turn is committed.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use catalogue::{Catalogue, truth};
+use model::{
+    Cell, Day, Millis, Row, State, SubjectRef, Value,
+    civil::Zones,
+    fault::{self, Fault},
+    limits::TURN_CLOSINGS_MAX,
+    partition,
+    person::{Owed, PersonRecord, profile},
+    ready::Ready,
+};
+use runtime::{Clock, Quiet, Shutdown, crash};
+use store::{DayRows, StateKey, Store};
+use topic::{
+    Batch, Membership, Mode, NewRecord, Record, Topics,
+    drive::{Drive, Work, drive},
+};
+use wire::topics;
+
+use crate::{
+    config::{Config, GROUP},
+    decide::{Decided, Deciding},
+    facts::{Facts, day_key},
+    memory::{Memory, PersonKey},
+    metrics::DigestMetrics,
+    news::{self, News},
+};
+
+/// What the digest is given.
+#[derive(Clone)]
+pub struct Ports {
+    pub topics: Arc<dyn Topics>,
+    pub store: Arc<dyn Store>,
+    pub catalogue: Arc<Catalogue>,
+    pub zones: Zones,
+    pub clock: Clock,
+    pub quiet: Quiet,
+    pub shutdown: Shutdown,
+    pub metrics: DigestMetrics,
+}
+
+/// The topics the digest reads: who owns a partition of `pending` owns the same of the others.
+pub fn membership() -> Membership {
+    Membership {
+        group: GROUP.into(),
+        lead: topics::PENDING.into(),
+        companions: vec![topics::INBOX.into()],
+        state: Some(topics::WINDOWS.into()),
+        mode: Mode::Atomic,
+    }
+}
+
+/// Runs the digest until the shutdown.
+pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
+    let drive_with = Drive {
+        topics: ports.topics.clone(),
+        membership: membership(),
+        clock: ports.clock.clone(),
+        quiet: ports.quiet.clone(),
+        shutdown: ports.shutdown.clone(),
+        records_max: config.records_max,
+    };
+    let mut digest = Digest { ports, partitions: BTreeMap::new(), decided: BTreeMap::new() };
+    drive(drive_with, &mut digest).await
+}
+
+struct Digest {
+    ports: Ports,
+    partitions: BTreeMap<u32, Memory>,
+    /// Decided but not yet committed.
+    decided: BTreeMap<u32, Decided>,
+}
+
+#[async_trait]
+impl Work for Digest {
+    fn restore(&mut self, partition: u32, state: Vec<Record>) -> anyhow::Result<()> {
+        let mut memory = Memory::default();
+        for record in state {
+            let Some(value) = record.value else { continue };
+            // State that cannot be read stops the partition; it is never skipped.
+            let (tenant, person, record) = wire::window::decode(&value)
+                .with_context(|| format!("{}[{partition}] at offset {}", topics::WINDOWS, record.offset))?;
+            let key = (tenant, person);
+            memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
+            memory.put(&key, Some(record));
+        }
+        self.partitions.insert(partition, memory);
+        self.gauge(partition);
+        Ok(())
+    }
+
+    fn forget(&mut self, partition: u32) {
+        self.partitions.remove(&partition);
+        self.decided.remove(&partition);
+        self.gauge(partition);
+    }
+
+    fn due(&self, partition: u32) -> Option<i64> {
+        self.partitions.get(&partition).and_then(Memory::next_due).map(|at| at.0)
+    }
+
+    fn reads_first(&self) -> bool {
+        !fault::planted(Fault::ClosesUnread)
+    }
+
+    async fn turn(&mut self, batch: &Batch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        let now = Millis(self.ports.clock.now());
+        self.write_owed(batch.partition).await?;
+        let memory = self.partitions.entry(batch.partition).or_default();
+        let read = news::read(&batch.records, &self.ports.catalogue, now)?;
+        self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
+        let due = closing.map_or_else(Vec::new, |at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX));
+        let facts = load(&self.ports, memory, &read.of, &due, now).await?;
+        let deciding =
+            Deciding { memory, facts: &facts, catalogue: &self.ports.catalogue, zones: &self.ports.zones, now };
+        let decided = deciding.decide(&read.of, &due);
+        note_full_days(&self.ports, &decided.full).await?;
+        let mut records = read.rejects;
+        for (key, record) in &decided.records {
+            records.push(window_record(key, record, now)?);
+        }
+        for ready in &decided.ready {
+            records.push(ready_record(ready)?);
+        }
+        self.decided.insert(batch.partition, decided);
+        Ok(records)
+    }
+
+    async fn committed(&mut self, partition: u32) -> anyhow::Result<()> {
+        crash::point(crash::COMMITTED);
+        let now = Millis(self.ports.clock.now());
+        let Some(decided) = self.decided.remove(&partition) else { return Ok(()) };
+        self.count(&decided, now);
+        let memory = self.partitions.entry(partition).or_default();
+        memory.acknowledged.clear();
+        for (key, record) in decided.records {
+            let new = record.owed.iter().filter(|owed| !memory.get(&key).is_some_and(|old| old.owed.contains(owed)));
+            let new: Vec<_> = new.map(|owed| (key.clone(), owed.clone())).collect();
+            memory.unwritten.extend(new);
+            memory.put(&key, (!record.is_spent(now)).then_some(record));
+        }
+        self.gauge(partition);
+        self.write_owed(partition).await
+    }
+
+    fn aborted(&mut self, partition: u32) {
+        self.decided.remove(&partition);
+    }
+}
+
+impl Digest {
+    /// Writes the marks that committed turns named; they stay on the list until the store has them.
+    async fn write_owed(&mut self, partition: u32) -> anyhow::Result<()> {
+        let memory = self.partitions.entry(partition).or_default();
+        if memory.unwritten.is_empty() {
+            return Ok(());
+        }
+        let mut days: BTreeMap<(PersonKey, Day), Vec<Row>> = BTreeMap::new();
+        for (key, Owed { day, mark }) in &memory.unwritten {
+            days.entry((key.clone(), *day)).or_default().push(Row::Mark(mark.clone()));
+        }
+        let rows = days.into_iter().map(|((key, day), rows)| DayRows { key: day_key(&key, day), rows }).collect();
+        self.ports.store.write(rows, Millis(self.ports.clock.now())).await.context("marks owed")?;
+        memory.acknowledged.append(&mut memory.unwritten);
+        Ok(())
+    }
+
+    fn count(&self, decided: &Decided, now: Millis) {
+        let metrics = &self.ports.metrics;
+        metrics.windows_closed_total.with_label_values::<&str>(&[]).inc_by(decided.closed as u64);
+        for ready in &decided.ready {
+            metrics.readys_total.with_label_values(&[ready.plan.as_str()]).inc();
+            #[allow(clippy::cast_precision_loss, reason = "a lateness for people to read")]
+            let late = now.since(ready.due).max(0) as f64 / 1_000.0;
+            metrics.lateness_seconds.with_label_values::<&str>(&[]).observe(late);
+        }
+    }
+
+    fn gauge(&self, partition: u32) {
+        let (windows, persons) = self.partitions.get(&partition).map_or((0, 0), |m| (m.windows(), m.len()));
+        let label = partition.to_string();
+        let metrics = &self.ports.metrics;
+        metrics.windows_open.with_label_values(&[label.as_str()]).set(i64::try_from(windows).unwrap_or(i64::MAX));
+        metrics.persons_remembered.with_label_values(&[label.as_str()]).set(i64::try_from(persons).unwrap_or(i64::MAX));
+    }
+}
+
+/// Loads what the decision looks at. A read that fails fails the turn: it never counts as empty.
+async fn load(
+    ports: &Ports,
+    memory: &Memory,
+    news: &BTreeMap<PersonKey, Vec<News>>,
+    due: &[PersonKey],
+    now: Millis,
+) -> anyhow::Result<Facts> {
+    let mut facts = Facts::default();
+    let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
+    let persons: std::collections::BTreeSet<&PersonKey> = news.keys().chain(due).chain(acknowledged).collect();
+    let keys: Vec<StateKey> = persons.iter().map(|key| StateKey::Person(key.0.clone(), key.1.clone())).collect();
+    let profiles = ports.store.states(&keys).await.context("profiles")?;
+    facts.profiles = persons.iter().map(|key| (*key).clone()).zip(profiles).collect();
+
+    let windows = due.iter().filter_map(|key| Some((key, memory.get(key)?)));
+    let windows = windows.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
+    let due_windows: Vec<_> = windows.filter(|(_, window)| window.due <= now).collect();
+    let mut days: Vec<_> = due_windows.iter().flat_map(|(key, w)| w.days.iter().map(|day| day_key(key, *day))).collect();
+    days.sort();
+    days.dedup();
+    let rows = ports.store.read(&days, now).await.context("days")?;
+    facts.days = days.into_iter().zip(rows).collect();
+    load_world(ports, &mut facts).await?;
+    Ok(facts)
+}
+
+/// Loads the subjects that entries are about, what those refer to, and whether they are still followed.
+async fn load_world(ports: &Ports, facts: &mut Facts) -> anyhow::Result<()> {
+    let mut subjects = std::collections::BTreeSet::new();
+    let mut follows = std::collections::BTreeSet::new();
+    for (key, rows) in &facts.days {
+        for row in rows {
+            let Row::Entry(entry) = row else { continue };
+            subjects.insert((key.tenant.clone(), entry.subject.clone()));
+            for target in truth::targets([&entry.reason]) {
+                follows.insert((key.tenant.clone(), key.person.clone(), target));
+            }
+        }
+    }
+    let follows: Vec<_> = follows.into_iter().collect();
+    let on = ports.store.follows(&follows).await.context("follows")?;
+    facts.world.follows = follows.into_iter().zip(on).collect();
+    let subjects: Vec<_> = subjects.into_iter().collect();
+    load_subjects(ports, facts, &subjects).await?;
+    let related = subjects.iter().filter_map(|(tenant, subject)| {
+        let state = facts.world.state(tenant, subject)?;
+        Some(ports.catalogue.related_refs(state).into_iter().map(|of| (tenant.clone(), of)))
+    });
+    let related: std::collections::BTreeSet<_> = related.flatten().collect();
+    let related: Vec<_> = related.into_iter().filter(|key| !facts.world.subjects.contains_key(key)).collect();
+    load_subjects(ports, facts, &related).await
+}
+
+async fn load_subjects(ports: &Ports, facts: &mut Facts, of: &[(model::Tenant, SubjectRef)]) -> anyhow::Result<()> {
+    let keys: Vec<StateKey> = of.iter().map(|(tenant, subject)| StateKey::Subject(tenant.clone(), subject.clone())).collect();
+    let states = ports.store.states(&keys).await.context("subjects")?;
+    facts.world.subjects.extend(of.iter().cloned().zip(states));
+    Ok(())
+}
+
+/// Tells fan-out, through the person's profile, that a day takes no more rows.
+async fn note_full_days(ports: &Ports, full: &[(PersonKey, Day)]) -> anyhow::Result<()> {
+    if full.is_empty() {
+        return Ok(());
+    }
+    let states = full.iter().map(|((tenant, person), day)| {
+        let mut state = State::default();
+        // The version is the day itself: a later day wins, whoever writes first.
+        let cell = Cell { version: i64::from(day.0), value: Some(Value::Number(f64::from(day.0))) };
+        state.set(profile::FULL_DAY, cell);
+        (StateKey::Person(tenant.clone(), person.clone()), state)
+    });
+    ports.store.merge(states.collect()).await.context("full days")
+}
+
+fn window_record(key: &PersonKey, record: &PersonRecord, now: Millis) -> anyhow::Result<NewRecord> {
+    let value = if record.is_spent(now) { None } else { Some(wire::window::encode(&key.0, &key.1, record)?) };
+    Ok(NewRecord {
+        topic: topics::WINDOWS.into(),
+        partition: partition::of_person(&key.0, &key.1),
+        key: wire::key::person(&key.0, &key.1),
+        value,
+    })
+}
+
+fn ready_record(ready: &Ready) -> anyhow::Result<NewRecord> {
+    Ok(NewRecord {
+        topic: topics::READY.into(),
+        partition: partition::of_person(&ready.tenant, &ready.person),
+        key: wire::key::person(&ready.tenant, &ready.person),
+        value: Some(wire::ready::encode(ready)?),
+    })
+}

@@ -1,0 +1,79 @@
+//! Asked again at the end: does each entry of a Ready still hold?
+
+use std::collections::BTreeMap;
+
+use catalogue::{
+    Catalogue,
+    truth::{World, reachable},
+};
+use model::{
+    DayView, EntryKey, Fate, Millis, Reason, State, Why,
+    fault::{self, Fault},
+    ready::{Ready, ReadyEntry},
+};
+
+/// What was loaded for one Ready.
+#[derive(Default, Debug)]
+pub struct Facts {
+    pub profile: State,
+    pub view: DayView,
+}
+
+/// What is left of a Ready.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Checked {
+    /// Entries that go out, with the reasons that still hold.
+    pub told: Vec<ReadyEntry>,
+    /// Entries that stay behind, and why.
+    pub left: Vec<(EntryKey, Why)>,
+}
+
+/// Checks every entry of a Ready.
+pub fn check(ready: &Ready, facts: &Facts, world: &World, catalogue: &Catalogue, now: Millis) -> Checked {
+    let mut checked = Checked::default();
+    if fault::planted(Fault::UncheckedAtEnd) {
+        checked.told.clone_from(&ready.entries);
+        return checked;
+    }
+    let whole = whole(ready, facts, catalogue, now);
+    for entry in &ready.entries {
+        match whole.and_then(|()| holds(ready, entry, facts, world, catalogue)) {
+            Ok(reasons) => checked.told.push(ReadyEntry { reasons, ..entry.clone() }),
+            Err(why) => checked.left.push((entry.key, why)),
+        }
+    }
+    checked
+}
+
+/// What concerns the whole Ready.
+fn whole(ready: &Ready, facts: &Facts, catalogue: &Catalogue, now: Millis) -> Result<(), Why> {
+    if now >= ready.expires {
+        return Err(Why::Expired);
+    }
+    if !catalogue.plans.by_name.contains_key(&ready.plan) {
+        return Err(Why::PlanGone);
+    }
+    reachable(&facts.profile, ready.channel)
+}
+
+fn holds(
+    ready: &Ready,
+    entry: &ReadyEntry,
+    facts: &Facts,
+    world: &World,
+    catalogue: &Catalogue,
+) -> Result<Vec<Reason>, Why> {
+    let seen = facts.view.get(entry.key).ok_or(Why::Expired)?;
+    // The marks of the Ready in hand are not held against it.
+    match seen.fate_but(ready.channel, Some(ready.id)) {
+        Fate::Waiting { .. } => {}
+        Fate::Told { .. } => return Err(Why::ToldElsewhere),
+        Fate::Read | Fate::Cleared => return Err(Why::SeenBefore),
+        Fate::Ended(why) => return Err(why),
+    }
+    let reasons = entry.reasons.iter().filter(|reason| catalogue.kinds.contains_key(&reason.kind)).cloned().collect();
+    world.still((&ready.tenant, &ready.person), &entry.subject, &reasons, catalogue)
+}
+
+/// Facts by Ready, in the order of a batch.
+pub type FactsOf = BTreeMap<model::ReadyId, Facts>;

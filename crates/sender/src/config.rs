@@ -1,0 +1,25 @@
+//! What can be set about the sender.
+
+/// The group under which it reads.
+pub const GROUP: &str = "sender";
+
+/// Milliseconds before the second try of a Ready that could not be handed over; doubles with each try.
+pub const RETRY_MS_FIRST: i64 = 30_000;
+/// The longest wait between two tries.
+pub const RETRY_MS_MAX: i64 = 3_600_000;
+
+/// Settings of the sender.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Records handed to one turn at most.
+    pub records_max: usize,
+    /// Messages that one partition hands over at the same time.
+    pub at_once_max: usize,
+    /// How long a claim holds: the hand-over gives up then, and only after that is it unknown.
+    pub claim_ms: i64,
+}
+
+/// When a Ready is tried again after so many tries.
+pub fn retry_ms(attempt: u16) -> i64 {
+    RETRY_MS_FIRST.saturating_mul(1 << attempt.min(16)).min(RETRY_MS_MAX)
+}

@@ -1,0 +1,27 @@
+//! The sender: checks once more, claims, renders, hands over, records, reports.
+//!
+//! It reads `ready` and keeps nothing: the journal decides whether a Ready is sent, and what became of it
+//! goes to the person's inbox, where the owner marks, issues again or goes on.
+//!
+//! # Tour
+//!
+//! [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
+//! each entry still holds. [`message`] makes the mail. [`report`] says what became of it. [`run`] is the
+//! only place that waits.
+
+pub mod config;
+
+pub mod past;
+
+pub mod check;
+pub mod message;
+pub mod report;
+
+pub mod metrics;
+pub mod run;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use run::{Ports, run};

@@ -1,0 +1,173 @@
+//! The database: its keyspaces, the snapshot that readers see, and what its errors mean.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, TryLockError},
+    io,
+    path::Path,
+    sync::{PoisonError, RwLock},
+};
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, Snapshot};
+use model::Day;
+
+use super::keys;
+use crate::port::StoreError;
+
+/// The layout of keys and values; a directory of another one is refused.
+const FORMAT: &[u8] = b"1";
+
+/// The keyspaces that are not days.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Table {
+    States,
+    Follows,
+    Journal,
+    Answers,
+}
+
+impl Table {
+    pub(super) const ALL: [Self; 4] = [Self::States, Self::Follows, Self::Journal, Self::Answers];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::States => "states",
+            Self::Follows => "follows",
+            Self::Journal => "journal",
+            Self::Answers => "answers",
+        }
+    }
+}
+
+/// An open database. Fields are dropped in this order: the lock goes last.
+pub(super) struct Engine {
+    tables: [Keyspace; 4],
+    days: RwLock<BTreeMap<Day, Keyspace>>,
+    /// The last state that is synced. Not fjall's own latest: that one shows a batch while it is being
+    /// applied (a flush that ends meanwhile moves it past the batch), and before it is synced.
+    published: RwLock<Snapshot>,
+    pub(super) db: Database,
+    _lock: File,
+}
+
+impl Engine {
+    pub(super) fn open(dir: &Path) -> Result<Self, StoreError> {
+        let lock = lock(dir)?;
+        let broken = |error: fjall::Error| failed("opening the store", &error);
+        let db = Database::builder(dir.join("data")).open().map_err(broken)?;
+        check_format(&db).map_err(broken)??;
+        let table = |table: Table| db.keyspace(table.name(), KeyspaceCreateOptions::default).map_err(broken);
+        let [states, follows, journal, answers] = Table::ALL;
+        let tables = [table(states)?, table(follows)?, table(journal)?, table(answers)?];
+        let mut days = BTreeMap::new();
+        for name in db.list_keyspace_names() {
+            if let Some(day) = keys::day_of(&name) {
+                days.insert(day, db.keyspace(&name, KeyspaceCreateOptions::default).map_err(broken)?);
+            }
+        }
+        let published = RwLock::new(db.snapshot());
+        Ok(Self { tables, days: RwLock::new(days), published, db, _lock: lock })
+    }
+
+    pub(super) fn table(&self, table: Table) -> &Keyspace {
+        &self.tables[table as usize]
+    }
+
+    pub(super) fn day(&self, day: Day) -> Option<Keyspace> {
+        self.days.read().unwrap_or_else(PoisonError::into_inner).get(&day).cloned()
+    }
+
+    /// Every keyspace there is.
+    pub(super) fn keyspaces(&self) -> Vec<Keyspace> {
+        let days = self.days.read().unwrap_or_else(PoisonError::into_inner);
+        self.tables.iter().chain(days.values()).cloned().collect()
+    }
+
+    /// The keyspace of a day, made if it is not there. Only the writer calls this.
+    pub(super) fn day_for_writing(&self, day: Day) -> Result<Keyspace, fjall::Error> {
+        if let Some(keyspace) = self.day(day) {
+            return Ok(keyspace);
+        }
+        let keyspace = self.db.keyspace(&keys::keyspace_of(day), KeyspaceCreateOptions::default)?;
+        self.days.write().unwrap_or_else(PoisonError::into_inner).insert(day, keyspace.clone());
+        Ok(keyspace)
+    }
+
+    /// Drops the keyspaces of all days before this one. Only the writer calls this.
+    pub(super) fn drop_before(&self, day: Day) -> Result<u64, fjall::Error> {
+        let mut dropped = 0;
+        loop {
+            let first = {
+                let mut days = self.days.write().unwrap_or_else(PoisonError::into_inner);
+                if days.first_key_value().is_some_and(|(first, _)| *first < day) { days.pop_first() } else { None }
+            };
+            let Some((first, keyspace)) = first else { return Ok(dropped) };
+            if let Err(error) = self.db.delete_keyspace(keyspace.clone()) {
+                self.days.write().unwrap_or_else(PoisonError::into_inner).insert(first, keyspace);
+                return Err(error);
+            }
+            dropped += 1;
+        }
+    }
+
+    /// What a reader sees: everything that was synced, and nothing else.
+    pub(super) fn view(&self) -> Snapshot {
+        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Shows everything written so far to readers. Only the writer calls this, after a sync.
+    pub(super) fn publish(&self) {
+        let latest = self.db.snapshot();
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = latest;
+    }
+}
+
+fn lock(dir: &Path) -> Result<File, StoreError> {
+    let failed = |error: io::Error| failed("opening the store", &fjall::Error::Io(error));
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    let file = File::options().create(true).truncate(false).write(true).open(dir.join("lock")).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(StoreError::Broken(format!("another process uses {}", dir.display())))
+        }
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+fn check_format(db: &Database) -> Result<Result<(), StoreError>, fjall::Error> {
+    let meta = db.keyspace("meta", KeyspaceCreateOptions::default)?;
+    match meta.get("format")? {
+        Some(found) if &*found == FORMAT => {}
+        Some(found) => {
+            let found = String::from_utf8_lossy(&found).into_owned();
+            return Ok(Err(StoreError::Broken(format!("the directory has format {found}, this release reads 1"))));
+        }
+        None => {
+            meta.insert("format", FORMAT)?;
+            db.persist(fjall::PersistMode::SyncData)?;
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// What an error of the database means to a caller.
+pub(super) fn failed(doing: &str, error: &fjall::Error) -> StoreError {
+    let io = match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(LsmError::Io(error)) => Some(error),
+        _ => None,
+    };
+    match io {
+        Some(io) if matches!(io.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+            StoreError::Full(format!("{doing}: {io}"))
+        }
+        Some(io) => StoreError::Broken(format!("{doing}: {io}")),
+        None if matches!(error, fjall::Error::Poisoned) => poisoned(),
+        None => StoreError::Broken(format!("{doing}: {error}")),
+    }
+}
+
+/// What every write is told after one has failed.
+pub(super) fn poisoned() -> StoreError {
+    StoreError::Broken("an earlier write failed; make room on the disk if it is full, then restart".into())
+}

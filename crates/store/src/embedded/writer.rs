@@ -1,0 +1,279 @@
+//! The one thread that writes. It drains what waits, decides each request in order against what is there
+//! and what the requests before it will have written, commits all in one batch, syncs once, and answers.
+//!
+//! Callers wait in the channel's room, never on a thread: fjall holds a writer up for long when its
+//! memtables pile up, and that must not stop the runtime.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use fjall::{Keyspace, OwnedWriteBatch, PersistMode};
+use model::{Day, Millis};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::{
+    chores::Chores,
+    engine::{Engine, Table, failed, poisoned},
+};
+use crate::port::StoreError;
+
+/// Rows that may wait for the writer; a request counts as at least `ROWS_PER_REQUEST`.
+const ROWS_WAITING_MAX: usize = 32_768;
+const ROWS_PER_REQUEST: usize = 8;
+/// The writer commits once it has gathered so many rows, whatever else waits.
+const GROUP_ROWS_MAX: usize = 16_384;
+
+type Job = Box<dyn FnOnce(&mut Stage) -> Reply + Send>;
+type Reply = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+enum Request {
+    /// Decides on the stage, and answers once that is on disk.
+    Job { rows: usize, job: Job },
+    /// Drops days, after the group it came with.
+    Drop { before: Day, answer: oneshot::Sender<Result<u64, StoreError>>, _room: OwnedSemaphorePermit },
+}
+
+/// The way to the writer's thread.
+pub(super) struct Writer {
+    room: Arc<Semaphore>,
+    queue: Option<SyncSender<Request>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(engine: Arc<Engine>, idle: Duration) -> Result<Self, StoreError> {
+        // Every request holds room for at least ROWS_PER_REQUEST rows, so the channel is never full.
+        let (queue, requests) = sync_channel(ROWS_WAITING_MAX / ROWS_PER_REQUEST);
+        let chores = Chores::new(engine.clone(), idle);
+        let thread = Thread { requests, engine, chores, broken: false };
+        let thread = std::thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || thread.run())
+            .map_err(|error| StoreError::Broken(format!("starting the writer: {error}")))?;
+        Ok(Self { room: Arc::new(Semaphore::new(ROWS_WAITING_MAX)), queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Has the writer decide, and returns what it decided once that is on disk.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        rows: usize,
+        decide: impl FnOnce(&mut Stage) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let room = self.room(rows).await?;
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |stage| {
+            let mark = stage.changes.len();
+            let decided = decide(stage);
+            if decided.is_err() {
+                stage.undo(mark);
+            }
+            Box::new(move |committed| {
+                // Nobody may be waiting any more; the write stands all the same.
+                drop(answer.send(committed.and(decided)));
+                drop(room);
+            })
+        });
+        self.send(Request::Job { rows, job })?;
+        answered.await.map_err(|_| ended())?
+    }
+
+    pub(super) async fn drop_before(&self, before: Day) -> Result<u64, StoreError> {
+        let room = self.room(0).await?;
+        let (answer, answered) = oneshot::channel();
+        self.send(Request::Drop { before, answer, _room: room })?;
+        answered.await.map_err(|_| ended())?
+    }
+
+    async fn room(&self, rows: usize) -> Result<OwnedSemaphorePermit, StoreError> {
+        let rows = u32::try_from(rows.clamp(ROWS_PER_REQUEST, ROWS_WAITING_MAX)).unwrap_or(u32::MAX);
+        self.room.clone().acquire_many_owned(rows).await.map_err(|_| ended())
+    }
+
+    fn send(&self, request: Request) -> Result<(), StoreError> {
+        let queue = self.queue.as_ref().ok_or_else(ended)?;
+        queue.try_send(request).map_err(|_| ended())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the store's writer panicked");
+        }
+    }
+}
+
+fn ended() -> StoreError {
+    StoreError::Broken("the writer has ended; restart".into())
+}
+
+/// What a group of requests will have written.
+pub(super) struct Stage {
+    engine: Arc<Engine>,
+    days: Vec<(Keyspace, Vec<(Vec<u8>, Vec<u8>)>)>,
+    changes: Vec<Change>,
+    /// Where in `changes` the latest value of a key is.
+    latest: [HashMap<Vec<u8>, usize>; Table::ALL.len()],
+    heard: Option<Millis>,
+}
+
+struct Change {
+    table: Table,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    /// The change of the same key before this one.
+    before: Option<usize>,
+}
+
+impl Stage {
+    fn new(engine: Arc<Engine>) -> Self {
+        Self { engine, days: Vec::new(), changes: Vec::new(), latest: Default::default(), heard: None }
+    }
+
+    /// The present value: what this group wrote, or what is on disk.
+    pub(super) fn with<T>(
+        &self,
+        table: Table,
+        key: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        if let Some(&at) = self.latest[table as usize].get(key) {
+            return read(&self.changes[at].value).map(Some);
+        }
+        match self.engine.table(table).get(key) {
+            Ok(Some(value)) => read(&value).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(failed("reading before a write", &error)),
+        }
+    }
+
+    pub(super) fn put(&mut self, table: Table, key: Vec<u8>, value: Vec<u8>) {
+        let before = self.latest[table as usize].insert(key.clone(), self.changes.len());
+        self.changes.push(Change { table, key, value, before });
+    }
+
+    /// Adds rows to a day. Rows are functions of their keys, so there is nothing to decide.
+    pub(super) fn add(&mut self, day: Day, rows: Vec<(Vec<u8>, Vec<u8>)>) -> Result<(), StoreError> {
+        let keyspace = self.engine.day_for_writing(day).map_err(|error| failed("beginning a day", &error))?;
+        self.days.push((keyspace, rows));
+        Ok(())
+    }
+
+    /// Takes note of the time that a caller has; what is older than it needs is swept by it.
+    pub(super) fn hear(&mut self, now: Millis) {
+        self.heard = self.heard.max(Some(now));
+    }
+
+    /// Takes back the changes of a request that could not be decided.
+    fn undo(&mut self, mark: usize) {
+        while self.changes.len() > mark {
+            let Some(change) = self.changes.pop() else { return };
+            let latest = &mut self.latest[change.table as usize];
+            match change.before {
+                Some(before) => latest.insert(change.key, before),
+                None => latest.remove(&change.key),
+            };
+        }
+    }
+
+    /// Writes and syncs everything; returns the keyspaces that were written to.
+    fn commit(self) -> Result<Vec<Keyspace>, fjall::Error> {
+        let rows = self.days.iter().map(|(_, rows)| rows.len()).sum::<usize>() + self.changes.len();
+        if rows == 0 {
+            return Ok(Vec::new());
+        }
+        let mut touched = BTreeMap::new();
+        let mut batch = OwnedWriteBatch::with_capacity(self.engine.db.clone(), rows);
+        for (keyspace, rows) in self.days {
+            for (key, value) in rows {
+                batch.insert(&keyspace, key, value);
+            }
+            touched.insert(keyspace.id(), keyspace);
+        }
+        for change in self.changes {
+            let keyspace = self.engine.table(change.table);
+            batch.insert(keyspace, change.key, change.value);
+            touched.entry(keyspace.id()).or_insert_with(|| keyspace.clone());
+        }
+        batch.commit()?;
+        self.engine.db.persist(PersistMode::SyncData)?;
+        self.engine.publish();
+        Ok(touched.into_values().collect())
+    }
+}
+
+struct Thread {
+    requests: Receiver<Request>,
+    engine: Arc<Engine>,
+    chores: Chores,
+    /// Set by the first write that failed: nobody knows what is on disk then.
+    broken: bool,
+}
+
+impl Thread {
+    fn run(mut self) {
+        loop {
+            match self.requests.recv_timeout(super::chores::PAUSE) {
+                Ok(first) => self.group(first),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if !self.broken
+                && let Err(error) = self.chores.run()
+            {
+                tracing::error!(%error, "the store cannot tidy up");
+                self.broken = true;
+            }
+        }
+    }
+
+    /// One request and all that wait behind it.
+    fn group(&mut self, first: Request) {
+        let mut stage = Stage::new(self.engine.clone());
+        let (mut replies, mut drops) = (Vec::new(), Vec::new());
+        let (mut gathered, mut next) = (0, Some(first));
+        while let Some(request) = next {
+            match request {
+                Request::Job { rows, job } => {
+                    gathered += rows.max(1);
+                    replies.push(job(&mut stage));
+                }
+                Request::Drop { before, answer, _room } => drops.push((before, answer, _room)),
+            }
+            next = if gathered < GROUP_ROWS_MAX { self.requests.try_recv().ok() } else { None };
+        }
+        self.chores.hear(stage.heard);
+        let committed = if self.broken { Err(fjall::Error::Poisoned) } else { stage.commit() };
+        match committed {
+            Ok(touched) => {
+                self.chores.touched(touched);
+                replies.into_iter().for_each(|reply| reply(Ok(())));
+            }
+            Err(error) => {
+                if !self.broken {
+                    tracing::error!(%error, "a write of the store failed; it takes no more");
+                }
+                self.broken = true;
+                replies.into_iter().for_each(|reply| reply(Err(failed("writing", &error))));
+            }
+        }
+        for (before, answer, _room) in drops {
+            let dropped = if self.broken {
+                Err(poisoned())
+            } else {
+                self.engine.drop_before(before).map_err(|error| failed("dropping days", &error))
+            };
+            drop(answer.send(dropped));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The composition root: the house, its command line and its page.

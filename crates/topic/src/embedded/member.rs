@@ -1,0 +1,312 @@
+//! A member of a group: what is its own, what it is told next, and what it commits.
+
+use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+
+use super::{
+    Engine,
+    book::Topic,
+    group::Group,
+    read,
+    share::MemberId,
+    writer::Request,
+};
+use crate::port::{
+    Batch, CommitError, Happening, Member, Membership, Offsets, Record, TopicError, TopicName, Turn,
+};
+
+pub(super) struct EmbeddedMember {
+    engine: Arc<Engine>,
+    group: Arc<Group>,
+    state: Option<Arc<Topic>>,
+    me: MemberId,
+    /// Partitions that this member was told it has.
+    owned: BTreeMap<u32, Owned>,
+    /// Partitions it was told to let go of; it does so by calling again.
+    letting_go: Vec<u32>,
+    /// The partition that was looked at last.
+    last: u32,
+}
+
+struct Owned {
+    claim: u64,
+    generation: u64,
+    /// For each topic of the group, the offset to read next.
+    positions: Vec<u64>,
+    /// The topic that comes first when there is not room for all.
+    first: usize,
+}
+
+/// Says that a member is inside a call, also when the call is dropped half-way.
+struct Inside<'a>(&'a Group, MemberId);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.share().exit(self.1);
+    }
+}
+
+impl EmbeddedMember {
+    pub fn join(engine: Arc<Engine>, membership: &Membership) -> Result<Self, TopicError> {
+        engine.book.check()?;
+        let state = membership.state.as_ref().map(|name| engine.book.topic(name)).transpose()?;
+        if let Some(topic) = state.as_ref().filter(|topic| !topic.compacted) {
+            return Err(TopicError::Refused(format!("the state topic `{}` is not compacted", topic.name)));
+        }
+        let group = engine.groups.find(&engine.book, membership)?;
+        let me = group.share().join();
+        group.changed.notify_waiters();
+        let (owned, letting_go) = (BTreeMap::new(), Vec::new());
+        Ok(Self { engine, group, state, me, owned, letting_go, last: u32::MAX })
+    }
+
+    /// What there is to tell right now, if anything. Whatever it changes in `self` it changes after its
+    /// last await, so that nothing is lost when it is dropped.
+    async fn look(&mut self, most: usize) -> Result<Option<Happening>, TopicError> {
+        self.engine.book.check()?;
+        if let Some(revoked) = self.revoked() {
+            return Ok(Some(Happening::Revoked(revoked)));
+        }
+        let fresh = self.group.share().fresh(self.me);
+        if !fresh.is_empty() {
+            let assigned = self.take_over(fresh).await?;
+            return Ok((!assigned.is_empty()).then_some(Happening::Assigned(assigned)));
+        }
+        let batch = self.fetch(most).await?;
+        Ok(batch.map(Happening::Records))
+    }
+
+    fn revoked(&mut self) -> Option<Vec<u32>> {
+        let mut share = self.group.share();
+        let mut revoked = share.revoke(self.me);
+        self.letting_go.extend_from_slice(&revoked);
+        // Those that went elsewhere because we did not call for too long.
+        let gone: Vec<u32> = self
+            .owned
+            .iter()
+            .filter(|(partition, owned)| !share.is_ours(self.me, **partition, owned.claim))
+            .map(|(partition, _)| *partition)
+            .collect();
+        drop(share);
+        for partition in gone {
+            self.owned.remove(&partition);
+            revoked.push(partition);
+        }
+        (!revoked.is_empty()).then_some(revoked)
+    }
+
+    /// Shuts out the owner before us, then looks up where to go on: in this order, so that nothing it
+    /// still committed is missed.
+    async fn take_over(&mut self, fresh: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>, TopicError> {
+        let partitions = fresh.iter().map(|(partition, _)| *partition).collect();
+        let (group, lead) = (self.group.name.clone(), self.group.lead().clone());
+        let fenced =
+            self.engine.ask(|answer| Request::Fence { group, lead, partitions, answer }).await??;
+        let mut assigned = Vec::new();
+        for ((partition, claim), (_, generation)) in fresh.into_iter().zip(fenced) {
+            if !self.group.share().announce(self.me, partition, claim) {
+                continue;
+            }
+            let positions = self.committed(partition);
+            self.owned.insert(partition, Owned { claim, generation, positions, first: 0 });
+            assigned.push((partition, generation));
+        }
+        Ok(assigned)
+    }
+
+    fn committed(&self, partition: u32) -> Vec<u64> {
+        let book = &self.engine.book;
+        let one = |topic: &Arc<Topic>| book.committed(&self.group.name, topic.id, partition).unwrap_or(0);
+        self.group.topics.iter().map(one).collect()
+    }
+
+    /// The next partition that has records, each in its turn.
+    async fn fetch(&mut self, most: usize) -> Result<Option<Batch>, TopicError> {
+        let after = self.owned.range((Bound::Excluded(self.last), Bound::Unbounded));
+        let around: Vec<u32> =
+            after.chain(self.owned.range(..=self.last)).map(|(partition, _)| *partition).collect();
+        for partition in around {
+            let Some(owned) = self.owned.get(&partition) else { continue };
+            let plan = self.plan(partition, owned, most)?;
+            if plan.iter().all(|quota| *quota == 0) {
+                continue;
+            }
+            let (generation, mut positions) = (owned.generation, owned.positions.clone());
+            let mut records = Vec::new();
+            for ((topic, position), quota) in self.group.topics.iter().zip(&mut positions).zip(plan) {
+                if quota == 0 {
+                    continue;
+                }
+                let stretch =
+                    read::stretch(&self.engine.book, topic, partition, *position, quota).await?;
+                // It may have been trimmed since the plan was made.
+                self.check_range(topic, partition, *position)?;
+                *position = stretch.next;
+                records.extend(stretch.records);
+            }
+            self.last = partition;
+            if let Some(owned) = self.owned.get_mut(&partition) {
+                owned.positions = positions;
+                owned.first = (owned.first + 1) % self.group.topics.len();
+            }
+            if !records.is_empty() {
+                return Ok(Some(Batch { partition, generation, records }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many records of each topic go into a batch: an equal part of the room for each, and what one
+    /// does not need goes to the others, so that a long lead does not starve its companions.
+    fn plan(&self, partition: u32, owned: &Owned, most: usize) -> Result<Vec<usize>, TopicError> {
+        let topics = &self.group.topics;
+        let mut waiting = Vec::with_capacity(topics.len());
+        for (topic, position) in topics.iter().zip(&owned.positions) {
+            let end = self.check_range(topic, partition, *position)?;
+            waiting.push(usize::try_from(end - position).unwrap_or(usize::MAX));
+        }
+        let mut plan = vec![0; topics.len()];
+        let mut room = most;
+        let share = most.div_ceil(topics.len());
+        for cap in [share, most] {
+            for at in (0..topics.len()).map(|i| (owned.first + i) % topics.len()) {
+                let more = waiting[at].min(cap).saturating_sub(plan[at]).min(room);
+                plan[at] += more;
+                room -= more;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The end of a partition, if the position lies within it. Outside, somebody has to decide what is
+    /// lost; jumping would hide it.
+    fn check_range(&self, topic: &Topic, partition: u32, position: u64) -> Result<u64, TopicError> {
+        let (first, end) = topic.reach(partition)?.get();
+        if (first..=end).contains(&position) {
+            return Ok(end);
+        }
+        let (group, name) = (&self.group.name, &topic.name);
+        Err(TopicError::Refused(format!(
+            "group `{group}` stands at offset {position} of {name}/{partition}, which holds {first} to {end}"
+        )))
+    }
+
+    /// Waits until something may have changed.
+    async fn wait(&self, changed: tokio::sync::futures::Notified<'_>) {
+        let alone = self.group.share().alone();
+        if alone {
+            changed.await;
+        } else {
+            // Another member may fall silent, and nobody says so.
+            let look_again = self.engine.session.max(Duration::from_millis(1));
+            drop(tokio::time::timeout(look_again, changed).await);
+        }
+    }
+
+    fn is_of(&self, turn: &Turn) -> Result<Vec<(Arc<Topic>, u64)>, TopicError> {
+        let topics = &self.group.topics;
+        let named = |topic: &Arc<Topic>| turn.offsets.iter().find(|(name, _)| *name == topic.name);
+        let offsets: Option<Vec<_>> =
+            topics.iter().map(|topic| named(topic).map(|(_, offset)| (topic.clone(), *offset))).collect();
+        offsets.filter(|offsets| offsets.len() == turn.offsets.len()).ok_or_else(|| {
+            let all: Vec<&TopicName> = topics.iter().map(|topic| &topic.name).collect();
+            TopicError::Refused(format!("a turn of `{}` names the offsets of {all:?}", self.group.name))
+        })
+    }
+
+    fn lose(&mut self, partition: u32) {
+        if let Some(owned) = self.owned.remove(&partition) {
+            self.group.share().release(self.me, partition, owned.claim);
+            self.group.changed.notify_waiters();
+        }
+    }
+
+    fn not_ours(&self, partition: u32) -> String {
+        format!("partition {partition} of group `{}` is not this member's", self.group.name)
+    }
+}
+
+#[async_trait]
+impl Member for EmbeddedMember {
+    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
+        for partition in self.letting_go.drain(..) {
+            self.owned.remove(&partition);
+        }
+        let group = self.group.clone();
+        let moved = group.share().enter(self.me);
+        let _inside = Inside(&group, self.me);
+        if moved {
+            group.changed.notify_waiters();
+        }
+        loop {
+            let changed = group.changed.notified();
+            if group.share().expire(self.engine.session) {
+                group.changed.notify_waiters();
+            }
+            if let Some(happening) = self.look(most).await? {
+                return Ok(happening);
+            }
+            self.wait(changed).await;
+        }
+    }
+
+    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+        self.group.share().touch(self.me);
+        let Some(topic) = &self.state else {
+            return Err(TopicError::Refused(format!("group `{}` has no state topic", self.group.name)));
+        };
+        if !self.owned.contains_key(&partition) {
+            return Err(TopicError::Refused(self.not_ours(partition)));
+        }
+        topic.reach(partition)?;
+        read::state(&self.engine.book, topic, partition).await
+    }
+
+    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
+        self.engine.book.check()?;
+        let end = |topic: &Arc<Topic>| Ok((topic.name.clone(), topic.reach(partition)?.get().1));
+        self.group.topics.iter().map(end).collect()
+    }
+
+    fn positions(&self, partition: u32) -> Offsets {
+        let Some(owned) = self.owned.get(&partition) else { return Offsets::new() };
+        let names = self.group.topics.iter().map(|topic| topic.name.clone());
+        names.zip(owned.positions.iter().copied()).collect()
+    }
+
+    async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
+        let offsets = self.is_of(&turn)?;
+        let records = self.engine.place(turn.records)?;
+        let (partition, generation) = (turn.partition, turn.generation);
+        if self.owned.get(&partition).is_none_or(|owned| owned.generation != generation) {
+            return Err(CommitError::Lost(self.not_ours(partition)));
+        }
+        let (group, lead) = (self.group.name.clone(), self.group.lead().clone());
+        let outcome = self
+            .engine
+            .ask(|answer| Request::Commit { group, lead, partition, generation, offsets, records, answer })
+            .await?;
+        if let Err(CommitError::Lost(_)) = &outcome {
+            self.lose(partition);
+        }
+        outcome
+    }
+
+    async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
+        self.engine.book.check()?;
+        let positions = self.committed(partition);
+        let Some(owned) = self.owned.get_mut(&partition) else {
+            return Err(TopicError::Refused(self.not_ours(partition)));
+        };
+        owned.positions = positions;
+        Ok(())
+    }
+}
+
+impl Drop for EmbeddedMember {
+    fn drop(&mut self) {
+        self.group.share().leave(self.me);
+        self.group.changed.notify_waiters();
+    }
+}

@@ -1,0 +1,187 @@
+//! Avro's single-object encoding: `C3 01`, the schema's CRC-64-AVRO fingerprint in little endian, the datum.
+
+use std::fmt::Display;
+
+use apache_avro::{
+    Schema, rabin::Rabin, reader::datum::GenericDatumReader, util::max_allocation_bytes,
+    writer::datum::GenericDatumWriter,
+};
+use model::id::BadName;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Bytes of one record, of any topic.
+pub const RECORD_BYTES_MAX: usize = 1024 * 1024;
+/// Items of any list in a record. It bounds memory and says nothing of what is sensible: that is asked
+/// where lists are made, since a limit that a release lowers must not make an older record unreadable.
+pub const LIST_MAX: usize = 10_000;
+
+/// Bytes that one length in a record may claim before anything is read: Avro's own bound, for the process.
+const ALLOCATION_MAX: usize = 4 * RECORD_BYTES_MAX;
+const MARKER: [u8; 2] = [0xC3, 0x01];
+const HEADER_BYTES: usize = 10;
+const REASON_CHARS_MAX: usize = 300;
+
+/// Why something cannot be written.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WireError {
+    #[error("the {record} record has {bytes} bytes, more than {RECORD_BYTES_MAX}")]
+    Large { record: &'static str, bytes: usize },
+    #[error("the {record} record cannot be written: {reason}")]
+    Unfit { record: &'static str, reason: String },
+}
+
+/// Why bytes are no record. For a person to read; nothing branches on it.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Undecodable {
+    pub reason: String,
+}
+
+impl Undecodable {
+    pub(crate) fn new(reason: impl Display) -> Self {
+        Self { reason: shortened(&reason.to_string()) }
+    }
+}
+
+impl From<BadName> for Undecodable {
+    fn from(bad: BadName) -> Self {
+        Self::new(bad)
+    }
+}
+
+/// Avro's errors quote whole schemas; what matters stands at both ends.
+pub(crate) fn shortened(text: &str) -> String {
+    let chars = text.chars().count();
+    if chars <= REASON_CHARS_MAX {
+        return text.to_owned();
+    }
+    let half = REASON_CHARS_MAX / 2;
+    let head = text.chars().take(half);
+    head.chain(" ... ".chars()).chain(text.chars().skip(chars - half)).collect()
+}
+
+/// Writes and reads one record under its schemas.
+pub(crate) struct Codec {
+    record: &'static str,
+    /// An unparsable schema is an error at every use: it is built in, and a test uses each.
+    versions: Result<Versions, String>,
+}
+
+struct Versions {
+    header: [u8; HEADER_BYTES],
+    writer: GenericDatumWriter<'static>,
+    reader: GenericDatumReader<'static>,
+    older: Vec<Older>,
+}
+
+/// A schema that was ours once; its reader resolves to ours.
+struct Older {
+    header: [u8; HEADER_BYTES],
+    reader: GenericDatumReader<'static>,
+}
+
+impl Codec {
+    /// From schema texts: ours first, then all that were ours before.
+    pub(crate) fn new(record: &'static str, texts: &[&str]) -> Self {
+        max_allocation_bytes(ALLOCATION_MAX);
+        Self { record, versions: Versions::new(texts) }
+    }
+
+    pub(crate) fn encode<T: Serialize>(&self, record: &T) -> Result<Vec<u8>, WireError> {
+        let unfit = |reason: &dyn Display| self.unfit(reason);
+        let versions = self.versions.as_ref().map_err(|reason| unfit(reason))?;
+        let mut bytes = versions.header.to_vec();
+        versions.writer.write_ser(&mut bytes, record).map_err(|error| unfit(&error))?;
+        match bytes.len() {
+            fits if fits <= RECORD_BYTES_MAX => Ok(bytes),
+            bytes => Err(WireError::Large { record: self.record, bytes }),
+        }
+    }
+
+    pub(crate) fn decode<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Undecodable> {
+        let versions = self.versions.as_ref().map_err(Undecodable::new)?;
+        if bytes.len() > RECORD_BYTES_MAX {
+            let reason = format!("{} bytes, more than {RECORD_BYTES_MAX}", bytes.len());
+            return Err(Undecodable::new(reason));
+        }
+        if !is_single_object(bytes) {
+            return Err(Undecodable::new("no avro record: it does not begin with c3 01"));
+        }
+        let Some((header, mut rest)) = bytes.split_at_checked(HEADER_BYTES) else {
+            return Err(Undecodable::new("no avro record: it ends within its header"));
+        };
+        if header == versions.header {
+            let record = versions.reader.read_deser(&mut rest).map_err(Undecodable::new)?;
+            return whole(record, rest);
+        }
+        match versions.older.iter().find(|older| older.header == header) {
+            Some(older) => whole(versions.read_older(older, &mut rest)?, rest),
+            None => {
+                let print: String = header[2..].iter().map(|byte| format!("{byte:02x}")).collect();
+                Err(Undecodable::new(format!("no {} schema has the fingerprint {print}", self.record)))
+            }
+        }
+    }
+
+    /// An error of this record.
+    pub(crate) fn unfit(&self, reason: &dyn Display) -> WireError {
+        WireError::Unfit { record: self.record, reason: shortened(&reason.to_string()) }
+    }
+}
+
+impl Versions {
+    fn new(texts: &[&str]) -> Result<Self, String> {
+        let Some((ours, older)) = texts.split_first() else {
+            return Err("there is no schema".to_owned());
+        };
+        let ours = parse(ours)?;
+        let writer = GenericDatumWriter::builder(ours).human_readable(false).build();
+        let reader = GenericDatumReader::builder(ours).human_readable(false).build();
+        Ok(Self {
+            header: header(ours)?,
+            writer: writer.map_err(|error| error.to_string())?,
+            reader: reader.map_err(|error| error.to_string())?,
+            older: older.iter().map(|text| Older::new(text, ours)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Resolves to our schema and goes through our bytes, so that serde has one mapping to keep right.
+    /// (`read_deser` would panic if its reader had a second schema.)
+    fn read_older<T: DeserializeOwned>(&self, older: &Older, rest: &mut &[u8]) -> Result<T, Undecodable> {
+        let value = older.reader.read_value(rest).map_err(Undecodable::new)?;
+        let mut bytes = Vec::new();
+        self.writer.write_value_ref(&mut bytes, &value).map_err(Undecodable::new)?;
+        self.reader.read_deser(&mut bytes.as_slice()).map_err(Undecodable::new)
+    }
+}
+
+impl Older {
+    fn new(text: &str, ours: &'static Schema) -> Result<Self, String> {
+        let schema = parse(text)?;
+        let reader = GenericDatumReader::builder(schema).reader_schema(ours).human_readable(false).build();
+        Ok(Self { header: header(schema)?, reader: reader.map_err(|error| error.to_string())? })
+    }
+}
+
+/// Whether bytes begin as a single-object record does.
+pub(crate) fn is_single_object(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MARKER)
+}
+
+/// Readers and writers borrow their schema; it is leaked, once for each schema and process.
+fn parse(text: &str) -> Result<&'static Schema, String> {
+    let schema = Schema::parse_str(text).map_err(|error| error.to_string())?;
+    Ok(Box::leak(Box::new(schema)))
+}
+
+fn header(schema: &Schema) -> Result<[u8; HEADER_BYTES], String> {
+    let print = schema.fingerprint::<Rabin>().bytes;
+    [&MARKER, print.as_slice()].concat().try_into().map_err(|_| "the fingerprint has not 8 bytes".to_owned())
+}
+
+fn whole<T>(record: T, rest: &[u8]) -> Result<T, Undecodable> {
+    match rest.len() {
+        0 => Ok(record),
+        more => Err(Undecodable::new(format!("{more} bytes follow the record"))),
+    }
+}

@@ -1,0 +1,106 @@
+//! `quarantined`: a record that a room could not use, with the reason, on the topic `quarantine`.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use model::Millis;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::Blob,
+    codec::{Codec, Undecodable, WireError},
+    parts::Text,
+};
+
+/// Bytes of a value that are kept. What is too large to be read must still fit in here.
+pub const VALUE_BYTES_KEPT: usize = 512 * 1024;
+/// Bytes of a key that are kept.
+pub const KEY_BYTES_KEPT: usize = 1024;
+/// Bytes of a reason that are kept.
+pub const REASON_BYTES_KEPT: usize = 4 * 1024;
+
+/// A record put aside.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Quarantined {
+    pub topic: String,
+    pub partition: u32,
+    pub offset: u64,
+    pub appended: Millis,
+    pub key: Vec<u8>,
+    /// `None` for a tombstone.
+    pub value: Option<Vec<u8>>,
+    /// Key, value or reason were longer than is kept: `encode` says so. The whole record lies where topic,
+    /// partition and offset say.
+    pub cut: bool,
+    pub reason: String,
+    pub at: Millis,
+    pub room: String,
+}
+
+static CODEC: LazyLock<Codec> =
+    LazyLock::new(|| Codec::new("quarantined", &[include_str!("../../../schemas/quarantined.avsc")]));
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "quarantined")]
+pub(crate) struct QuarantinedDto<'a> {
+    topic: Text<'a>,
+    /// Unsigned 32 bits are a long.
+    partition: u32,
+    offset: i64,
+    appended: i64,
+    key: Blob<'a>,
+    value: Option<Blob<'a>>,
+    cut: bool,
+    reason: Text<'a>,
+    at: i64,
+    room: Text<'a>,
+}
+
+/// Cuts what is too long, so that anything can be put aside.
+pub fn encode(record: &Quarantined) -> Result<Vec<u8>, WireError> {
+    CODEC.encode(&QuarantinedDto::of(record))
+}
+
+pub fn decode(bytes: &[u8]) -> Result<Quarantined, Undecodable> {
+    CODEC.decode::<QuarantinedDto<'_>>(bytes)?.model()
+}
+
+impl<'a> QuarantinedDto<'a> {
+    pub(crate) fn of(record: &'a Quarantined) -> Self {
+        let mut cut = record.cut;
+        let mut kept = |bytes: &'a [u8], most: usize| {
+            cut |= bytes.len() > most;
+            Blob(Cow::Borrowed(&bytes[..bytes.len().min(most)]))
+        };
+        let key = kept(&record.key, KEY_BYTES_KEPT);
+        let value = record.value.as_ref().map(|value| kept(value, VALUE_BYTES_KEPT));
+        let reason = &record.reason[..record.reason.floor_char_boundary(REASON_BYTES_KEPT)];
+        cut |= reason.len() < record.reason.len();
+        Self {
+            topic: record.topic.as_str().into(),
+            partition: record.partition,
+            offset: record.offset.cast_signed(),
+            appended: record.appended.0,
+            key,
+            value,
+            cut,
+            reason: reason.into(),
+            at: record.at.0,
+            room: record.room.as_str().into(),
+        }
+    }
+
+    fn model(self) -> Result<Quarantined, Undecodable> {
+        Ok(Quarantined {
+            topic: self.topic.into_owned(),
+            partition: self.partition,
+            offset: self.offset.cast_unsigned(),
+            appended: Millis(self.appended),
+            key: self.key.0.into_owned(),
+            value: self.value.map(|value| value.0.into_owned()),
+            cut: self.cut,
+            reason: self.reason.into_owned(),
+            at: Millis(self.at),
+            room: self.room.into_owned(),
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! `ready`: what is due for one person on one channel, on the topic of that name. Its schema is written
+//! for readers outside too.
+
+use std::sync::LazyLock;
+
+use model::{
+    Millis, Person, PlanName, ReadyId, SubjectRef, Tenant,
+    ready::{Ready, ReadyEntry},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    bytes::Fixed,
+    codec::{Codec, Undecodable, WireError},
+    list,
+    parts::{ChannelDto, EntryKeyDto, ReasonDto, Text, entry_key, ready_id},
+};
+
+static CODEC: LazyLock<Codec> =
+    LazyLock::new(|| Codec::new("ready", &[include_str!("../../../schemas/ready.avsc")]));
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "ready")]
+pub(crate) struct ReadyDto<'a> {
+    id: Fixed<16>,
+    tenant: Text<'a>,
+    person: Text<'a>,
+    plan: Text<'a>,
+    key: Text<'a>,
+    opening: i64,
+    channel: ChannelDto,
+    attempt: u16,
+    due: i64,
+    expires: i64,
+    #[serde(with = "list")]
+    entries: Vec<ReadyEntryDto<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "ready_entry")]
+struct ReadyEntryDto<'a> {
+    key: EntryKeyDto,
+    subject: Text<'a>,
+    #[serde(with = "list")]
+    reasons: Vec<ReasonDto<'a>>,
+    section: u16,
+    maybe: bool,
+}
+
+pub fn encode(ready: &Ready) -> Result<Vec<u8>, WireError> {
+    CODEC.encode(&ReadyDto::of(ready))
+}
+
+pub fn decode(bytes: &[u8]) -> Result<Ready, Undecodable> {
+    CODEC.decode::<ReadyDto<'_>>(bytes)?.model()
+}
+
+impl<'a> ReadyDto<'a> {
+    pub(crate) fn of(ready: &'a Ready) -> Self {
+        Self {
+            id: ready_id(ready.id),
+            tenant: ready.tenant.as_str().into(),
+            person: ready.person.as_str().into(),
+            plan: ready.plan.as_str().into(),
+            key: Text::Borrowed(&ready.key),
+            opening: ready.opening.0,
+            channel: ChannelDto::of(ready.channel),
+            attempt: ready.attempt,
+            due: ready.due.0,
+            expires: ready.expires.0,
+            entries: ready.entries.iter().map(ReadyEntryDto::of).collect(),
+        }
+    }
+
+    pub(crate) fn model(self) -> Result<Ready, Undecodable> {
+        Ok(Ready {
+            id: ReadyId(self.id.0),
+            tenant: Tenant::new(&self.tenant)?,
+            person: Person::new(&self.person)?,
+            plan: PlanName::new(&self.plan)?,
+            key: self.key.as_ref().into(),
+            opening: Millis(self.opening),
+            channel: self.channel.model(),
+            attempt: self.attempt,
+            due: Millis(self.due),
+            expires: Millis(self.expires),
+            entries: self.entries.iter().map(ReadyEntryDto::model).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl<'a> ReadyEntryDto<'a> {
+    fn of(entry: &'a ReadyEntry) -> Self {
+        Self {
+            key: entry_key(entry.key),
+            subject: entry.subject.as_str().into(),
+            reasons: entry.reasons.iter().map(ReasonDto::of).collect(),
+            section: entry.section,
+            maybe: entry.maybe,
+        }
+    }
+
+    fn model(&self) -> Result<ReadyEntry, Undecodable> {
+        Ok(ReadyEntry {
+            key: self.key.model()?,
+            subject: SubjectRef::new(&self.subject)?,
+            reasons: self.reasons.iter().map(ReasonDto::model).collect::<Result<_, _>>()?,
+            section: self.section,
+            maybe: self.maybe,
+        })
+    }
+}
