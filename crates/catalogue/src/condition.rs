@@ -74,7 +74,7 @@ impl Condition {
             roots.insert(root.as_str(), value.unwrap_or(Scripted::UNDEFINED));
         }
         roots.insert("subject", subject);
-        Scripted::from_iter(roots)
+        Scripted::from(roots)
     }
 
     /// `facts` for the subject itself, none for what it refers to: conditions read one reference deep.
@@ -85,7 +85,7 @@ impl Condition {
                 fields.insert(field, self.value(value, facts));
             }
         }
-        Scripted::from_iter(fields)
+        Scripted::from(fields)
     }
 
     fn value(&self, value: &Value, facts: Option<&Facts<'_>>) -> Scripted {
@@ -96,7 +96,7 @@ impl Condition {
             Value::Time(at) => Scripted::from(at.0),
             Value::Ref(one) => self.reference(one, facts),
             Value::Refs(many) => many.iter().map(|one| self.reference(one, facts)).collect(),
-            Value::Place(place) => Scripted::from_iter([("lat", place.lat), ("lon", place.lon)]),
+            Value::Place(place) => Scripted::from(BTreeMap::from([("lat", place.lat), ("lon", place.lon)])),
         }
     }
 

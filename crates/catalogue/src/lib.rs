@@ -1,1 +1,88 @@
-//! To come.
+//! The catalogue: what is worth telling, to whom, under which rules and in which words, as data.
+//!
+//! # Tour
+//!
+//! A catalogue is one YAML file and the templates beside it. [`Catalogue::load`] reads them from a folder
+//! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
+//! all [`Problems`] that were found, each with file, line, column and what was probably meant.
+//!
+//! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
+//! [`subjects`], [`kinds`], [`plans`] and [`mails`] are the parts of the file. [`language`] types the
+//! texts: a misspelt field is found before anything is compiled. [`condition`] asks whether a kind still
+//! holds, [`state`] turns JSON into typed cells, [`example`] makes data up for checks.
+
+pub mod truth;
+
+mod condition;
+mod example;
+mod hash;
+mod inline;
+mod kinds;
+pub mod language;
+pub mod limits;
+mod load;
+mod mails;
+mod plans;
+pub mod problem;
+mod read;
+mod state;
+mod subjects;
+mod units;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use model::{Kind, PlanName, State, SubjectRef, plan::Plans};
+
+pub use condition::{Condition, Facts};
+pub use kinds::{Audience, KindDef, SUBJECT};
+pub use mails::Mail;
+pub use problem::{Problem, Problems};
+pub use state::BadField;
+pub use subjects::{FieldType, SubjectType};
+pub use units::is_web_url;
+
+/// A catalogue that has been checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Catalogue {
+    pub name: String,
+    /// A hash of everything in it, templates included.
+    pub hash: u64,
+    /// The file it is from, for messages.
+    pub file: String,
+    pub subjects: BTreeMap<String, SubjectType>,
+    pub kinds: BTreeMap<Kind, KindDef>,
+    pub plans: Plans,
+    pub mails: BTreeMap<PlanName, Mail>,
+    /// Kinds by the event they are told on.
+    by_event: BTreeMap<String, Vec<Kind>>,
+}
+
+impl Catalogue {
+    /// The kinds that are told on an event, by the event's name.
+    pub fn kinds_on(&self, what: &str) -> impl Iterator<Item = &KindDef> {
+        self.by_event.get(what).into_iter().flatten().filter_map(|kind| self.kinds.get(kind))
+    }
+
+    /// The subjects that texts and conditions about this one may read, so that they can be loaded in one
+    /// batch: each once, in order.
+    pub fn related_refs(&self, state: &State) -> Vec<SubjectRef> {
+        let values = state.cells.values().filter_map(|cell| cell.value.as_ref());
+        let mut refs: Vec<SubjectRef> = values
+            .flat_map(|value| value.refs().iter().cloned())
+            .filter(|to| self.subjects.contains_key(to.kind()))
+            .collect();
+        refs.sort_unstable();
+        refs.dedup();
+        refs
+    }
+
+    /// What a subject is called, if its state says.
+    pub fn name_of<'s>(&self, subject: &SubjectRef, state: &'s State) -> Option<&'s str> {
+        let called = self.subjects.get(subject.kind())?.called.as_ref()?;
+        state.text(called).filter(|name| !name.trim().is_empty())
+    }
+}

@@ -48,22 +48,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A map of which all keys are known. An unknown key is a problem, the rest is read all the same.
-    pub fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Fields<'n>> {
+    /// A map of which all keys are known; `at` is where to say that one is missing. An unknown key is a problem, the rest is read all the same.
+    pub fn fields<'n>(&mut self, node: &'n Node, at: At, what: &str, known: &[&str]) -> Option<Fields<'n>> {
         let map = self.map(node, what)?;
         for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
             let help = did_you_mean(&key.name, known.iter().copied())
                 .unwrap_or_else(|| format!("{what} has {}", one_of(known.iter().copied())));
             self.problem_with(key.at, format!("{what} has no key `{}`", key.name), Some(help));
         }
-        Some(Fields { map, at: node.at, what: what.to_string() })
+        Some(Fields { map, at, what: what.to_string() })
     }
 
     pub fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         match &node.what {
             What::Text(text) => Some(text),
             other => {
-                let quotes = matches!(other, What::Flag(_) | What::Number(_));
+                let quotes = matches!(other, What::Flag | What::Number(_));
                 let hint = if quotes { ", write it in quotes" } else { "" };
                 self.wrong(node, &format!("{what} must be a text{hint}"), other);
                 None

@@ -7,8 +7,8 @@ use model::limits::FIELDS_MAX;
 use crate::{
     limits::SUBJECTS_MAX,
     problem::{did_you_mean, one_of},
-    read::{Reader, is_name},
-    yaml::{Key, Node, What},
+    read::Reader,
+    yaml::{Key, Node},
 };
 
 /// A type of subject.
@@ -164,9 +164,4 @@ fn called_field(reader: &mut Reader<'_>, node: &Node, subject: &SubjectType) -> 
         }
     }
     None
-}
-
-/// Whether this could be the name of a subject or a field.
-pub(crate) fn is_field_name(name: &str) -> bool {
-    is_name(name) && !RESERVED.contains(&name)
 }

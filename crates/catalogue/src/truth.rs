@@ -1,70 +1,54 @@
 //! Whether an entry still holds: asked when a window closes and again right before a send, by the same
 //! rules in both places.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use model::{
-    Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, person::profile,
-};
+use model::{Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, person::profile};
 
 use crate::{Catalogue, Facts};
 
-/// What is known of subjects and follows at the moment of asking.
-#[derive(Default, Debug)]
-pub struct World {
-    pub subjects: BTreeMap<(Tenant, SubjectRef), State>,
-    pub follows: BTreeMap<(Tenant, Person, SubjectRef), bool>,
+/// The reasons that still hold: the person still follows, and the kind's condition is true.
+pub fn still(
+    world: &World,
+    (tenant, person): (&Tenant, &Person),
+    subject: &SubjectRef,
+    reasons: &BTreeSet<Reason>,
+    catalogue: &Catalogue,
+) -> Result<Vec<Reason>, Why> {
+    let follows = |reason: &&Reason| match &reason.because {
+        Because::Follows(target) => world.follows(tenant, person, target),
+    };
+    let followed: Vec<&Reason> = reasons.iter().filter(follows).collect();
+    if followed.is_empty() {
+        return Err(Why::Unfollowed);
+    }
+    let holding = followed.into_iter().filter(|reason| condition_holds(world, tenant, subject, reason, catalogue));
+    let holding: Vec<Reason> = holding.cloned().collect();
+    if holding.is_empty() { Err(Why::NoLongerTrue) } else { Ok(holding) }
 }
 
-impl World {
-    pub fn state(&self, tenant: &Tenant, subject: &SubjectRef) -> Option<&State> {
-        self.subjects.get(&(tenant.clone(), subject.clone()))
-    }
-
-    /// The reasons that still hold: the person still follows, and the kind's condition is true.
-    pub fn still(
-        &self,
-        (tenant, person): (&Tenant, &Person),
-        subject: &SubjectRef,
-        reasons: &BTreeSet<Reason>,
-        catalogue: &Catalogue,
-    ) -> Result<Vec<Reason>, Why> {
-        let follows = |reason: &&Reason| match &reason.because {
-            Because::Follows(target) => {
-                self.follows.get(&(tenant.clone(), person.clone(), target.clone())).copied().unwrap_or(false)
-            }
-        };
-        let followed: Vec<&Reason> = reasons.iter().filter(follows).collect();
-        if followed.is_empty() {
-            return Err(Why::Unfollowed);
-        }
-        let holding = followed.into_iter().filter(|reason| self.true_of(tenant, subject, reason, catalogue));
-        let holding: Vec<Reason> = holding.cloned().collect();
-        if holding.is_empty() { Err(Why::NoLongerTrue) } else { Ok(holding) }
-    }
-
-    fn true_of(&self, tenant: &Tenant, subject: &SubjectRef, reason: &Reason, catalogue: &Catalogue) -> bool {
-        let Some(kind) = catalogue.kinds.get(&reason.kind) else { return false };
-        let Some(condition) = &kind.holds else { return true };
-        let unknown = State::default();
-        let state = self.state(tenant, subject).unwrap_or(&unknown);
-        let related = |of: &SubjectRef| self.state(tenant, of);
-        match condition.holds(&Facts { subject, state, related: &related }) {
-            Ok(holds) => holds,
-            // What cannot be evaluated is not told: a mail that should not have gone cannot be taken back.
-            Err(_) => false,
-        }
-    }
+fn condition_holds(
+    world: &World,
+    tenant: &Tenant,
+    subject: &SubjectRef,
+    reason: &Reason,
+    catalogue: &Catalogue,
+) -> bool {
+    let Some(kind) = catalogue.kinds.get(&reason.kind) else { return false };
+    let Some(condition) = &kind.holds else { return true };
+    let unknown = State::default();
+    let state = world.state(tenant, subject).unwrap_or(&unknown);
+    let related = |of: &SubjectRef| world.state(tenant, of);
+    // What cannot be evaluated is not told: a mail that should not have gone cannot be taken back.
+    condition.holds(&Facts { subject, state, related: &related }).unwrap_or(false)
 }
 
 /// The subjects whose follows decide about these reasons.
 pub fn targets<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> BTreeSet<SubjectRef> {
-    reasons
-        .into_iter()
-        .map(|reason| match &reason.because {
-            Because::Follows(target) => target.clone(),
-        })
-        .collect()
+    let target = |reason: &'a Reason| match &reason.because {
+        Because::Follows(target) => target.clone(),
+    };
+    reasons.into_iter().map(target).collect()
 }
 
 /// Whether a person may be told anything on a channel.

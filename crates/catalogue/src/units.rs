@@ -43,14 +43,10 @@ pub(crate) fn duration_ms(text: &str) -> Option<i64> {
 /// The address of a page or a picture that mail may carry: http or https, absolute, without anything that
 /// could end the attribute it stands in.
 pub fn is_web_url(text: &str) -> bool {
-    let lower = text.get(..8.min(text.len())).unwrap_or_default().to_ascii_lowercase();
-    let rest = if lower.starts_with("https://") {
-        &text[8..]
-    } else if lower.starts_with("http://") {
-        &text[7..]
-    } else {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    if !scheme.eq_ignore_ascii_case("https") && !scheme.eq_ignore_ascii_case("http") {
         return false;
-    };
+    }
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '<' | '>' | '\\' | '`' | '^' | '{' | '}' | '|');
     // What comes before an `@` is not where the address leads.

@@ -6,7 +6,10 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
 
-use crate::problem::{Problem, Source};
+use crate::{
+    limits::YAML_DEPTH_MAX,
+    problem::{Problem, Source},
+};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -18,7 +21,8 @@ pub struct Node {
 #[derive(Clone, Debug)]
 pub enum What {
     Nothing,
-    Flag(bool),
+    /// No key takes one, so which it is does not matter.
+    Flag,
     Number(f64),
     Text(String),
     List(Vec<Node>),
@@ -46,7 +50,7 @@ impl What {
     pub fn sort(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
-            Self::Flag(_) => "a flag",
+            Self::Flag => "a flag",
             Self::Number(_) => "a number",
             Self::Text(_) => "a text",
             Self::List(_) => "a list",
@@ -58,7 +62,11 @@ impl What {
 /// Reads a file. What is no YAML, or has a key twice, is a problem.
 pub fn parse(source: Source<'_>) -> Result<Node, Problem> {
     // `on`, `yes` and `no` are words here, as in YAML 1.2.
-    let options = serde_saphyr::options! { strict_booleans: true, emit_comments: false };
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: YAML_DEPTH_MAX },
+        strict_booleans: true,
+        emit_comments: false,
+    };
     match serde_saphyr::from_str_with_options::<Raw>(source.text, options) {
         Ok(raw) => Ok(raw.node()),
         Err(error) => {
@@ -140,8 +148,8 @@ impl<'de> de::Visitor<'de> for AnyVisitor {
         Ok(RawWhat::Leaf(What::Nothing))
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Flag(flag)))
+    fn visit_bool<E>(self, _: bool) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Flag))
     }
 
     #[allow(clippy::cast_precision_loss)]

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::{
     Catalogue,
-    truth::{World, reachable},
+    truth::{reachable, still},
 };
 use model::{
-    Day, DayView, EntryKey, EntryView, Reason, Row, State, Tenant, Value, Why,
+    Day, DayView, EntryKey, EntryView, Reason, Row, State, Tenant, Value, Why, World,
     closing::Candidate,
     entry::DayKey,
     person::{PersonRecord, Window},
@@ -67,7 +67,7 @@ impl Facts {
         catalogue: &Catalogue,
     ) -> Option<Candidate> {
         let subject = entry.subject()?.clone();
-        let still = |reasons| self.world.still((&key.0, &key.1), &subject, &reasons, catalogue);
+        let still = |reasons| still(&self.world, (&key.0, &key.1), &subject, &reasons, catalogue);
         let (reasons, holds) = match reasons.and_then(still) {
             Ok(reasons) => (reasons, Ok(())),
             Err(why) => (Vec::new(), Err(why)),

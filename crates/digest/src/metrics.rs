@@ -18,12 +18,12 @@ impl DigestMetrics {
     pub fn new(metrics: &Metrics) -> anyhow::Result<Self> {
         Ok(Self {
             windows_open: metrics.gauge(
-                "tidings_digest_windows_open_count",
+                "tidings_digest_open_windows",
                 "Windows that are open, by person partition; the sum is how many people are waiting to be told something.",
                 &["partition"],
             )?,
             persons_remembered: metrics.gauge(
-                "tidings_digest_persons_count",
+                "tidings_digest_remembered_persons",
                 "Persons with a record in memory, by person partition.",
                 &["partition"],
             )?,

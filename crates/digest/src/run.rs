@@ -7,8 +7,9 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use catalogue::{Catalogue, truth};
 use model::{
-    Cell, Day, Millis, Row, State, SubjectRef, Value,
+    Cell, Day, Millis, Row, State, Value,
     civil::Zones,
+    entry::DayKey,
     fault::{self, Fault},
     limits::TURN_CLOSINGS_MAX,
     partition,
@@ -16,7 +17,10 @@ use model::{
     ready::Ready,
 };
 use runtime::{Clock, Quiet, Shutdown, crash};
-use store::{DayRows, StateKey, Store};
+use store::{
+    DayRows, StateKey, Store,
+    world::{self, Wanted},
+};
 use topic::{
     Batch, Membership, Mode, NewRecord, Record, Topics,
     drive::{Drive, Work, drive},
@@ -214,42 +218,24 @@ async fn load(
     days.dedup();
     let rows = ports.store.read(&days, now).await.context("days")?;
     facts.days = days.into_iter().zip(rows).collect();
-    load_world(ports, &mut facts).await?;
+    let refers_to = |state: &State| ports.catalogue.related_refs(state);
+    facts.world = world::load(&*ports.store, wanted(&facts.days), &refers_to).await.context("the world of the days")?;
     Ok(facts)
 }
 
-/// Loads the subjects that entries are about, what those refer to, and whether they are still followed.
-async fn load_world(ports: &Ports, facts: &mut Facts) -> anyhow::Result<()> {
-    let mut subjects = std::collections::BTreeSet::new();
-    let mut follows = std::collections::BTreeSet::new();
-    for (key, rows) in &facts.days {
+/// What the rows of days speak of.
+fn wanted(days: &BTreeMap<DayKey, Vec<Row>>) -> Wanted {
+    let mut wanted = Wanted::default();
+    for (key, rows) in days {
         for row in rows {
             let Row::Entry(entry) = row else { continue };
-            subjects.insert((key.tenant.clone(), entry.subject.clone()));
+            wanted.subjects.insert((key.tenant.clone(), entry.subject.clone()));
             for target in truth::targets([&entry.reason]) {
-                follows.insert((key.tenant.clone(), key.person.clone(), target));
+                wanted.follows.insert((key.tenant.clone(), key.person.clone(), target));
             }
         }
     }
-    let follows: Vec<_> = follows.into_iter().collect();
-    let on = ports.store.follows(&follows).await.context("follows")?;
-    facts.world.follows = follows.into_iter().zip(on).collect();
-    let subjects: Vec<_> = subjects.into_iter().collect();
-    load_subjects(ports, facts, &subjects).await?;
-    let related = subjects.iter().filter_map(|(tenant, subject)| {
-        let state = facts.world.state(tenant, subject)?;
-        Some(ports.catalogue.related_refs(state).into_iter().map(|of| (tenant.clone(), of)))
-    });
-    let related: std::collections::BTreeSet<_> = related.flatten().collect();
-    let related: Vec<_> = related.into_iter().filter(|key| !facts.world.subjects.contains_key(key)).collect();
-    load_subjects(ports, facts, &related).await
-}
-
-async fn load_subjects(ports: &Ports, facts: &mut Facts, of: &[(model::Tenant, SubjectRef)]) -> anyhow::Result<()> {
-    let keys: Vec<StateKey> = of.iter().map(|(tenant, subject)| StateKey::Subject(tenant.clone(), subject.clone())).collect();
-    let states = ports.store.states(&keys).await.context("subjects")?;
-    facts.world.subjects.extend(of.iter().cloned().zip(states));
-    Ok(())
+    wanted
 }
 
 /// Tells fan-out, through the person's profile, that a day takes no more rows.

@@ -34,6 +34,7 @@
 pub mod id;
 pub mod time;
 pub mod value;
+pub mod world;
 
 pub mod event;
 
@@ -62,3 +63,4 @@ pub use id::{EventKey, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant};
 pub use mark::{Channel, Mark, What, Why};
 pub use time::{Day, Millis};
 pub use value::{Cell, Place, State, Value};
+pub use world::World;

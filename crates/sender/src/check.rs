@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use catalogue::{
     Catalogue,
-    truth::{World, reachable},
+    truth::{reachable, still},
 };
 use model::{
-    DayView, EntryKey, Fate, Millis, Reason, State, Why,
+    DayView, EntryKey, Fate, Millis, Reason, State, Why, World,
     fault::{self, Fault},
     ready::{Ready, ReadyEntry},
 };
@@ -72,7 +72,7 @@ fn holds(
         Fate::Ended(why) => return Err(why),
     }
     let reasons = entry.reasons.iter().filter(|reason| catalogue.kinds.contains_key(&reason.kind)).cloned().collect();
-    world.still((&ready.tenant, &ready.person), &entry.subject, &reasons, catalogue)
+    still(world, (&ready.tenant, &ready.person), &entry.subject, &reasons, catalogue)
 }
 
 /// Facts by Ready, in the order of a batch.

@@ -59,6 +59,20 @@ impl Embedded {
         Ok(Self { dir: dir.to_owned(), writer, engine })
     }
 
+    /// The same, never at rest: whatever was written is moved to disk at once.
+    #[cfg(test)]
+    pub(crate) fn open_restless(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with(dir, Duration::ZERO)
+    }
+
+    /// Adds a row to a day that nobody can read.
+    #[cfg(test)]
+    pub(crate) async fn spoil(&self, key: &model::entry::DayKey) -> Result<(), StoreError> {
+        let row = (keys::day(key), b"not a row".to_vec());
+        let day = key.day;
+        self.writer.run(1, move |stage| stage.add(day, vec![row])).await
+    }
+
     /// Reads, without holding up the caller's thread for long.
     async fn look<T: Send + 'static>(
         &self,

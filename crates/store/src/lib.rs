@@ -5,11 +5,15 @@
 //! breaks each, and [`rough`] one that is as unpleasant as a real cluster may be.
 
 pub mod port;
+pub mod world;
 
 pub mod conformance;
 pub mod embedded;
 pub mod lying;
 pub mod rough;
+
+#[cfg(test)]
+mod tests;
 
 pub use port::{
     Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, Recorded, StateKey, States,

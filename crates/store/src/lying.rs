@@ -1,1 +1,148 @@
-//! To come.
+//! Engines that lie: a store that keeps every promise but one. Each lie names the promises of
+//! [`crate::conformance`] that must catch it; a promise that no lie breaks would be one that nobody knows
+//! to hold.
+
+mod engine;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use model::entry::DayKey;
+
+pub use engine::Lying;
+
+use crate::{
+    conformance::{Broken, Harness},
+    port::Store,
+};
+
+macro_rules! lies {
+    ($($(#[$doc:meta])* $lie:ident breaks $($promise:literal),+;)*) => {
+        /// What is not true of the engine.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Lie {
+            $($(#[$doc])* $lie,)*
+        }
+
+        impl Lie {
+            pub const ALL: &[Self] = &[$(Self::$lie,)*];
+
+            /// The promises that it breaks, by name. It may break more.
+            pub fn breaks(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$lie => &[$($promise),+],)*
+                }
+            }
+        }
+    };
+}
+
+lies! {
+    /// The last write is acknowledged before it is anywhere but in memory.
+    LosesLastWrite breaks "rows are durable", "states come back as written", "follows are durable", "the journal is complete";
+    /// Only the first half of a day's rows is written.
+    WritesHalf breaks "rows come back as written";
+    /// The rows of a write become visible in two pieces.
+    WritesInHalves breaks "rows appear together";
+    /// A row is returned twice.
+    RowTwice breaks "a row is one row";
+    /// All persons of a tenant share their days.
+    PersonIgnored breaks "days are apart";
+    /// All dates share their rows.
+    DateIgnored breaks "days are apart";
+    /// A read of several days answers in an order of its own.
+    OwnOrder breaks "days come in the order asked for";
+    /// Expired days are still read.
+    ExpiredRead breaks "an expired day is empty";
+    /// Expired days still take rows.
+    ExpiredWritten breaks "an expired day takes no rows";
+    /// Days are hidden when they are dropped, and are back after a crash.
+    DropForgotten breaks "dropped days are gone";
+    /// The day given is dropped too.
+    DropsOneMore breaks "no other day is dropped";
+    /// Less than the limit of a large day is read.
+    StopsEarly breaks "a read stops at the limit";
+    /// A read that failed is an empty answer.
+    EmptyForError breaks "a failed read is an error";
+    /// Whatever arrives last stands, whatever its version.
+    OlderWins breaks "the newer cell wins", "the newer follow wins";
+    /// A merge replaces the whole state.
+    ReplacesState breaks "states merge by cell";
+    /// Of two cells with one version the first to arrive stands.
+    FirstOfEqual breaks "equal versions are settled by content";
+    /// Removals and ends are deletes, which leave nothing behind.
+    RemovalForgotten breaks "a removal is a value", "the end of a follow is a row";
+    /// Persons and subjects share their names.
+    SubjectsArePersons breaks "subjects are not persons";
+    /// Of two merges at the same time one is lost.
+    MergesCollide breaks "merges at once lose nothing";
+    /// Each part of the followers leaves one out at its end.
+    PartSkips breaks "parts cover everybody once";
+    /// A part begins with the last of the part before.
+    PartRepeats breaks "parts cover everybody once";
+    /// A part is twice as large as asked for.
+    PartTooLarge breaks "a part has its size";
+    /// Everybody follows, if one asks for them by name.
+    EverybodyFollows breaks "follows agree with followers";
+    /// Everybody is told that the claim is theirs.
+    ClaimGivenTwice breaks "the first claim stands", "one of many claimers wins";
+    /// One's own claim is not recognised when it is repeated.
+    OwnClaimTheirs breaks "a repeated claim is one's own";
+    /// A claim is on the Ready, not on the attempt.
+    AttemptIgnored breaks "attempts are apart";
+    /// A later record overrides the first.
+    LastRecordStands breaks "the first record stands";
+    /// The journal comes in no particular order.
+    JournalDisorder breaks "the journal is complete";
+    /// A later answer overrides the first.
+    LastAnswerStands breaks "the first answer stands", "one of many answers stands";
+    /// Answers stand for ever.
+    AnswersForEver breaks "an answer is gone after a day";
+    /// Tenants share everything.
+    TenantIgnored breaks "tenants are apart";
+    /// Names are cut after 64 bytes.
+    NamesCut breaks "days of any names are apart", "states of any names are apart", "follows of any names are apart";
+    /// Tenant and person are put together with a colon to make a key.
+    NamesJoined breaks "days of any names are apart";
+}
+
+/// A harness whose stores all tell one lie.
+pub struct LyingHarness<H> {
+    honest: H,
+    lie: Lie,
+    /// What is behind the lying store that was opened last.
+    behind: Option<Arc<dyn Store>>,
+}
+
+impl<H: Harness> LyingHarness<H> {
+    pub fn new(honest: H, lie: Lie) -> Self {
+        Self { honest, lie, behind: None }
+    }
+
+    fn wrap(&mut self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        self.behind = Some(store.clone());
+        Arc::new(Lying::new(store, self.lie))
+    }
+}
+
+#[async_trait]
+impl<H: Harness> Harness for LyingHarness<H> {
+    async fn open(&mut self) -> Result<Arc<dyn Store>, Broken> {
+        self.behind = None;
+        let store = self.honest.open().await?;
+        Ok(self.wrap(store))
+    }
+
+    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, Broken> {
+        // What only the lying store held in memory is lost here.
+        drop(store);
+        let behind = self.behind.take().ok_or_else(|| Broken("nothing is open".into()))?;
+        let store = self.honest.crash(behind).await?;
+        Ok(self.wrap(store))
+    }
+
+    async fn spoil(&mut self, _: &dyn Store, key: &DayKey) -> Result<bool, Broken> {
+        let behind = self.behind.clone().ok_or_else(|| Broken("nothing is open".into()))?;
+        self.honest.spoil(&*behind, key).await
+    }
+}

@@ -1,1 +1,81 @@
-//! To come.
+//! What every engine promises, as a list that can be run against any of them.
+//!
+//! The list knows nothing of an engine but the port. It names its topics and groups by a word of the
+//! harness's, so that it can run again on a cluster that keeps them. Whatever must come is waited for as
+//! long as the harness has patience; nothing is ever concluded from having waited in vain, but where the
+//! promise is that something comes.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+
+use crate::port::{TopicError, Topics};
+
+mod bench;
+mod groups;
+mod handover;
+mod log;
+mod state;
+mod turns;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use bench::Bench;
+
+/// Opens the engine that is looked at.
+#[async_trait]
+pub trait Harness: Send + Sync {
+    /// An engine in which nothing exists that the word of [`Harness::word`] names.
+    async fn fresh(&self) -> Result<Arc<dyn Topics>, TopicError>;
+
+    /// The process that uses the engine dies at this instant, and another one opens what it left.
+    async fn crash_and_reopen(&self) -> Result<Arc<dyn Topics>, TopicError>;
+
+    /// A word for names, another one each time.
+    fn word(&self) -> String;
+
+    /// How long to wait for what must come.
+    fn patience(&self) -> Duration;
+}
+
+/// One promise.
+pub struct Promise {
+    pub name: &'static str,
+    /// The promise in one sentence.
+    pub law: &'static str,
+    check: for<'a> fn(&'a Bench<'a>) -> BoxFuture<'a, anyhow::Result<()>>,
+}
+
+impl Promise {
+    /// Whether the engine keeps it, and if not, how it was broken.
+    pub async fn check(&self, harness: &dyn Harness) -> Result<(), String> {
+        let outcome = match Bench::open(harness).await {
+            Ok(bench) => (self.check)(&bench).await,
+            Err(error) => Err(error),
+        };
+        outcome.map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// All promises, simple ones first.
+pub fn promises() -> Vec<Promise> {
+    [log::PROMISES, state::PROMISES, groups::PROMISES, handover::PROMISES, turns::PROMISES]
+        .into_iter()
+        .flatten()
+        .map(|(name, law, check)| Promise { name, law, check: *check })
+        .collect()
+}
+
+/// Runs the whole list.
+pub async fn run(harness: &dyn Harness) -> Vec<(&'static str, Result<(), String>)> {
+    let mut out = Vec::new();
+    for promise in promises() {
+        out.push((promise.name, promise.check(harness).await));
+    }
+    out
+}
+
+/// A row of the list, as the modules write it.
+type Row = (&'static str, &'static str, for<'a> fn(&'a Bench<'a>) -> BoxFuture<'a, anyhow::Result<()>>);

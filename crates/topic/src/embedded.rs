@@ -29,6 +29,7 @@ mod draft;
 mod group;
 mod layout;
 mod member;
+mod quota;
 mod read;
 mod share;
 mod tables;

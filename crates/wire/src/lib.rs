@@ -37,8 +37,6 @@ pub mod quarantined;
 pub mod ready;
 
 #[cfg(test)]
-mod samples;
-#[cfg(test)]
 mod tests;
 
 pub use cloud::{Cloud, CloudError};

@@ -62,7 +62,7 @@ pub(crate) use twins;
 twins!(ChannelDto = Channel as "channel": Email);
 
 twins!(WhyDto = Why as "why": NoLongerTrue, Unfollowed, KindGone, PlanGone, Unsubscribed, NoAddress, Erased,
-    Expired, MaybeSent, Refused);
+    Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "reason")]

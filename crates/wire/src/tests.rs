@@ -1,0 +1,445 @@
+//! Every record: goldens, round trips, hostile bytes, older schemas.
+
+mod arbitrary;
+mod cloud;
+mod samples;
+
+use std::{fmt::Debug, fs, path::PathBuf};
+
+use apache_avro::{
+    Schema, rabin::Rabin, reader::datum::GenericDatumReader, writer::datum::GenericDatumWriter,
+};
+use model::{
+    limits::{CLOSING_KEYS_MAX, RECORD_BYTES_MAX},
+    person::PersonRecord,
+};
+use proptest::prelude::*;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    Cloud, Quarantined, Undecodable, change, change::ChangeDto, codec::Codec, event,
+    event::EventDto, inbox, inbox::InboxDto, key, pending, pending::PendingDto, quarantined,
+    quarantined::QuarantinedDto, ready, ready::ReadyDto, topics, window, window::WindowDto,
+};
+
+fn schemas() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schemas")
+}
+
+/// A sample of a record, in all the ways in which a test looks at one.
+struct Sample {
+    /// The schema's file.
+    schema: &'static str,
+    /// The golden's file.
+    golden: String,
+    bytes: Vec<u8>,
+    /// What people see of it.
+    json: Value,
+    /// Decodes and describes; anything that panics here fails its test.
+    decode: fn(&[u8]) -> Result<Value, Undecodable>,
+}
+
+fn describe(dto: impl Serialize) -> Value {
+    serde_json::to_value(dto).unwrap()
+}
+
+fn decode_window(bytes: &[u8]) -> Result<Value, Undecodable> {
+    let (tenant, person, record) = window::decode(bytes)?;
+    Ok(describe(WindowDto::of(&tenant, &person, &record)))
+}
+
+fn describe_change(cloud: &Cloud) -> Value {
+    describe(ChangeDto::of(cloud).unwrap())
+}
+
+fn samples() -> Vec<Sample> {
+    let sample = |schema, bytes, json, decode| Sample { schema, golden: schema.to_owned(), bytes, json, decode };
+    let (tenant, ann) = (samples::tenant(), samples::person("ann"));
+    let mut all = vec![
+        sample("event", event::encode(&samples::event()).unwrap(), describe(EventDto::of(&samples::event())),
+            |bytes| event::decode(bytes).map(|event| describe(EventDto::of(&event)))),
+        sample("pending", pending::encode(&samples::pending()).unwrap(),
+            describe(PendingDto::of(&samples::pending())),
+            |bytes| pending::decode(bytes).map(|pending| describe(PendingDto::of(&pending)))),
+        sample("ready", ready::encode(&samples::ready()).unwrap(), describe(ReadyDto::of(&samples::ready())),
+            |bytes| ready::decode(bytes).map(|ready| describe(ReadyDto::of(&ready)))),
+        sample("window", window::encode(&tenant, &ann, &samples::window()).unwrap(),
+            describe(WindowDto::of(&tenant, &ann, &samples::window())), decode_window),
+        sample("quarantined", quarantined::encode(&samples::quarantined()).unwrap(),
+            describe(QuarantinedDto::of(&samples::quarantined())),
+            |bytes| quarantined::decode(bytes).map(|record| describe(QuarantinedDto::of(&record)))),
+        sample("change", change::encode(&samples::change()).unwrap(), describe_change(&samples::change()),
+            |bytes| change::decode(bytes).map(|cloud| describe_change(&cloud))),
+    ];
+    all.extend(samples::inboxes().into_iter().map(|(name, inbox)| Sample {
+        schema: "inbox",
+        golden: format!("inbox-{name}"),
+        bytes: inbox::encode(&inbox).unwrap(),
+        json: describe(InboxDto::of(&inbox)),
+        decode: |bytes| inbox::decode(bytes).map(|inbox| describe(InboxDto::of(&inbox))),
+    }));
+    all
+}
+
+/// What was written by the first release stays readable, and is still written the same.
+/// `UPDATE_GOLDENS=1` rewrites; a changed golden of a released version is a mistake.
+#[test]
+fn goldens() {
+    let update = std::env::var_os("UPDATE_GOLDENS").is_some();
+    for sample in samples() {
+        let file = schemas().join("golden").join(format!("{}.1", sample.golden));
+        let (bin, json) = (file.with_extension("1.bin"), file.with_extension("1.json"));
+        if update {
+            fs::write(&bin, &sample.bytes).unwrap();
+            fs::write(&json, format!("{:#}\n", sample.json)).unwrap();
+        }
+        let golden = fs::read(&bin).unwrap();
+        let expected: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+        assert_eq!(golden, sample.bytes, "{}", sample.golden);
+        assert_eq!(expected, sample.json, "{}", sample.golden);
+        assert_eq!((sample.decode)(&golden).unwrap(), expected, "{}", sample.golden);
+    }
+}
+
+fn check<T: PartialEq + Debug>(
+    record: &T,
+    encode: impl Fn(&T) -> Result<Vec<u8>, crate::WireError>,
+    decode: impl Fn(&[u8]) -> Result<T, Undecodable>,
+) {
+    let bytes = encode(record).unwrap();
+    assert_eq!(&decode(&bytes).unwrap(), record);
+}
+
+proptest! {
+    #[test]
+    fn an_event_comes_back(event in arbitrary::event()) {
+        check(&event, event::encode, event::decode);
+    }
+
+    #[test]
+    fn announcements_come_back(pending in arbitrary::pending()) {
+        check(&pending, pending::encode, pending::decode);
+    }
+
+    #[test]
+    fn an_inbox_record_comes_back(inbox in arbitrary::inbox()) {
+        check(&inbox, inbox::encode, inbox::decode);
+    }
+
+    #[test]
+    fn a_ready_comes_back(ready in arbitrary::ready()) {
+        check(&ready, ready::encode, ready::decode);
+    }
+
+    #[test]
+    fn a_person_comes_back(tenant in arbitrary::tenant(), person in arbitrary::person(), record in arbitrary::window()) {
+        let bytes = window::encode(&tenant, &person, &record).unwrap();
+        prop_assert_eq!(window::decode(&bytes).unwrap(), (tenant, person, record));
+    }
+
+    #[test]
+    fn a_quarantined_record_comes_back(record in arbitrary::quarantined()) {
+        check(&record, quarantined::encode, quarantined::decode);
+    }
+
+    #[test]
+    fn a_change_comes_back(cloud in arbitrary::change()) {
+        check(&cloud, change::encode, change::decode);
+    }
+
+    #[test]
+    fn keys_come_back(tenant in arbitrary::tenant(), person in arbitrary::person(), subject in arbitrary::subject(), n: u32) {
+        prop_assert_eq!(key::to_person(&key::person(&tenant, &person)).unwrap(), (tenant.clone(), person));
+        prop_assert_eq!(key::to_subject(&key::subject(&tenant, &subject)).unwrap(), (tenant, subject));
+        prop_assert_eq!(key::to_partition(&key::partition(n)).unwrap(), n);
+    }
+
+    /// Hostile bytes are a value, never a panic: goldens with bytes changed, cut, or put in.
+    #[test]
+    fn mutated_records_never_panic(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in any::<prop::sample::Index>(),
+        cuts in any::<bool>(),
+        more in prop::collection::vec(any::<u8>(), 0..4),
+    ) {
+        let samples = samples();
+        let sample = &samples[which.index(samples.len())];
+        let mut bytes = sample.bytes.clone();
+        for (at, byte) in changes {
+            // The header stays, or little behind it would be tried.
+            let at = 10 + at.index(bytes.len() - 10);
+            bytes[at] = byte;
+        }
+        if cuts {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        bytes.extend(more);
+        let _ = (sample.decode)(&bytes);
+    }
+
+    #[test]
+    fn random_bytes_never_panic(
+        which in any::<prop::sample::Index>(),
+        headed in any::<bool>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let samples = samples();
+        let sample = &samples[which.index(samples.len())];
+        let bytes = if headed { [&sample.bytes[..10], &bytes].concat() } else { bytes };
+        let _ = (sample.decode)(&bytes);
+        let _ = (key::to_person(&bytes), key::to_subject(&bytes), key::to_partition(&bytes));
+    }
+}
+
+#[test]
+fn every_cut_and_every_addition_is_refused() {
+    for sample in samples() {
+        for end in 0..sample.bytes.len() {
+            assert!((sample.decode)(&sample.bytes[..end]).is_err(), "{} at {end}", sample.golden);
+        }
+        let more = [sample.bytes.as_slice(), &[0]].concat();
+        assert!((sample.decode)(&more).unwrap_err().reason.contains("follow"), "{}", sample.golden);
+    }
+}
+
+/// A length that a record claims is not believed.
+#[test]
+fn lengths_are_not_believed() {
+    let header = &event::encode(&samples::event()).unwrap()[..10];
+    // A text of 2^62 bytes, and one of 3 MiB, of which nothing follows.
+    for length in [&[0xFE; 9][..], &[0x80, 0x80, 0x80, 0x03][..]] {
+        assert!(event::decode(&[header, length].concat()).is_err());
+    }
+    // A list that claims the greatest count there is, and one of a negative count.
+    let header = &pending::encode(&samples::pending()).unwrap()[..10];
+    for count in [[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]] {
+        assert!(pending::decode(&[header, &[2, b't'], &count].concat()).is_err());
+    }
+}
+
+#[test]
+fn what_is_too_much_is_refused_when_written() {
+    let mut pending = samples::pending();
+    let one = pending.announcements[0].clone();
+    pending.announcements = vec![one; crate::LIST_MAX + 1];
+    assert!(pending::encode(&pending).unwrap_err().to_string().contains("a list of 10001"));
+
+    let mut event = samples::event();
+    event.what = "x".repeat(crate::RECORD_BYTES_MAX);
+    assert!(matches!(event::encode(&event), Err(crate::WireError::Large { .. })));
+
+    let mut cloud = samples::change();
+    cloud.source = "x".repeat(crate::cloud::ITEM_BYTES_MAX);
+    assert!(change::encode(&cloud).is_err());
+    let mut cloud = samples::change();
+    cloud.data.insert("deep".to_owned(), serde_json::json!({"a": {"b": 1}}));
+    assert!(change::encode(&cloud).unwrap_err().to_string().contains("`deep`"));
+}
+
+#[test]
+fn no_number_is_refused_both_ways() {
+    let mut event = samples::event();
+    let cell = model::Cell { version: 9, value: Some(model::Value::Number(f64::NAN)) };
+    event.state.cells.insert("score".into(), cell);
+    assert!(event::encode(&event).unwrap_err().to_string().contains("not finite"));
+    let good = event::encode(&samples::event()).unwrap();
+    let half = 0.5_f64.to_le_bytes();
+    let at = good.windows(8).position(|bytes| bytes == half).unwrap();
+    let bad = [&good[..at], &f64::INFINITY.to_le_bytes(), &good[at + 8..]].concat();
+    assert!(event::decode(&bad).unwrap_err().reason.contains("not finite"));
+}
+
+#[test]
+fn anything_can_be_put_aside() {
+    let record = Quarantined {
+        key: vec![1; 5_000],
+        value: Some(vec![2; 3 * 1024 * 1024]),
+        reason: "ä".repeat(5_000),
+        ..samples::quarantined()
+    };
+    let back = quarantined::decode(&quarantined::encode(&record).unwrap()).unwrap();
+    assert!(back.cut);
+    assert_eq!(back.value.unwrap().len(), quarantined::VALUE_BYTES_KEPT);
+    assert_eq!(back.key.len(), quarantined::KEY_BYTES_KEPT);
+    assert!(record.reason.starts_with(&back.reason));
+}
+
+#[test]
+fn a_closing_of_most_keys_fits_the_record() {
+    let mut record = samples::window();
+    let owed = &mut record.owed[0];
+    owed.mark.covers = (0..CLOSING_KEYS_MAX).map(|i| {
+        model::EntryKey { occurred: model::Millis(i64::MAX - i as i64), event: model::EventKey([0xFF; 16]) }
+    }).collect();
+    let bytes = window::encode(&samples::tenant(), &samples::person("ann"), &record).unwrap();
+    assert!(bytes.len() < RECORD_BYTES_MAX, "{}", bytes.len());
+}
+
+proptest! {
+    /// The owner keeps the limit of a record by `weight`, so that must not be less than what is written.
+    #[test]
+    fn a_record_is_no_heavier_than_its_weight(record in arbitrary::window()) {
+        let names = 300;
+        let bytes = window::encode(&samples::tenant(), &samples::person("ann"), &record).unwrap();
+        prop_assert!(bytes.len() <= record.weight() + names, "{} {}", bytes.len(), record.weight());
+    }
+}
+
+#[test]
+fn an_empty_person_is_small() {
+    let bytes = window::encode(&samples::tenant(), &samples::person("ann"), &PersonRecord::default()).unwrap();
+    assert_eq!(bytes.len(), 26);
+}
+
+#[test]
+fn records_do_not_pass_for_each_other() {
+    for sample in samples() {
+        for other in samples() {
+            let same = sample.schema == other.schema;
+            assert_eq!((sample.decode)(&other.bytes).is_ok(), same, "{} as {}", other.golden, sample.golden);
+        }
+    }
+    assert!(event::decode(b"{}").unwrap_err().reason.contains("c3 01"));
+    let unknown = [0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8, 0];
+    assert!(event::decode(&unknown).unwrap_err().reason.contains("0102030405060708"));
+}
+
+#[test]
+fn topics_are_what_the_model_says() {
+    for (name, partitions, _) in topics::all() {
+        let keyed = ![topics::CHANGES, topics::QUARANTINE].contains(&name);
+        assert_eq!(partitions == model::limits::PARTITIONS, keyed, "{name}");
+    }
+}
+
+fn schema_text(name: &str) -> String {
+    fs::read_to_string(schemas().join(format!("{name}.avsc"))).unwrap()
+}
+
+const NAMES: [&str; 7] = ["change", "event", "inbox", "pending", "quarantined", "ready", "window"];
+
+/// The fingerprint again, from its definition: other languages must come to the same.
+#[test]
+fn the_header_is_the_fingerprint_of_the_canonical_schema() {
+    let print = |text: &str| {
+        text.bytes().fold(0xC15D_213A_A4D7_A795_u64, |print, byte| {
+            let mut entry = (print ^ u64::from(byte)) & 0xFF;
+            for _ in 0..8 {
+                entry = (entry >> 1) ^ (0xC15D_213A_A4D7_A795 & (entry & 1).wrapping_neg());
+            }
+            (print >> 8) ^ entry
+        })
+    };
+    // From Avro's own list of test cases.
+    assert_eq!(print("\"int\"").cast_signed(), 8_247_732_601_305_521_295);
+    for sample in samples() {
+        let schema = Schema::parse_str(&schema_text(sample.schema)).unwrap();
+        assert_eq!(sample.bytes[2..10], print(&schema.canonical_form()).to_le_bytes());
+        assert_eq!(sample.bytes[2..10], schema.fingerprint::<Rabin>().bytes);
+    }
+}
+
+fn walk(value: &Value, visit: &mut impl FnMut(&Value)) {
+    visit(value);
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| walk(item, visit)),
+        Value::Object(fields) => fields.values().for_each(|field| walk(field, visit)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_and_every_named_type_has_a_doc() {
+    for name in NAMES {
+        let schema: Value = serde_json::from_str(&schema_text(name)).unwrap();
+        assert_eq!((&schema["name"], &schema["namespace"]), (&name.into(), &"tidings".into()));
+        walk(&schema, &mut |part| {
+            if part.get("name").is_some() {
+                assert!(part["doc"].as_str().is_some_and(|doc| doc.ends_with('.')), "{name}: {part}");
+            }
+        });
+    }
+}
+
+/// A type that several schemas have is the same in each: each file stands alone, so that its fingerprint
+/// covers all of it.
+#[test]
+fn shared_types_are_the_same_everywhere() {
+    // A text that only names a type is taken for what it names.
+    let mut seen: std::collections::BTreeMap<String, (Value, &str)> = std::collections::BTreeMap::new();
+    for name in NAMES {
+        let schema: Value = serde_json::from_str(&schema_text(name)).unwrap();
+        let mut defined = std::collections::BTreeMap::new();
+        walk(&schema, &mut |part| {
+            if let (Some(type_name), Some("record" | "enum" | "fixed")) =
+                (part.get("name").and_then(Value::as_str), part.get("type").and_then(Value::as_str))
+            {
+                defined.insert(type_name.to_owned(), part.clone());
+            }
+        });
+        for (type_name, part) in &defined {
+            let part = canonical(part, &defined);
+            let (first, file) = seen.entry(type_name.clone()).or_insert((part.clone(), name));
+            assert_eq!(*first, part, "{type_name} in {file} and {name}");
+        }
+    }
+}
+
+/// Without docs and with every name replaced by what it names.
+fn canonical(part: &Value, defined: &std::collections::BTreeMap<String, Value>) -> Value {
+    match part {
+        Value::String(text) => match defined.get(text) {
+            Some(named) => canonical(named, defined),
+            None => part.clone(),
+        },
+        Value::Array(items) => items.iter().map(|item| canonical(item, defined)).collect(),
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, _)| !["doc", "namespace"].contains(&name.as_str()));
+            // A type's or field's own name and an enum's symbols are no references.
+            kept.map(|(name, field)| match name.as_str() {
+                "name" | "symbols" => (name.clone(), field.clone()),
+                _ => (name.clone(), canonical(field, defined)),
+            }).collect()
+        }
+        _ => part.clone(),
+    }
+}
+
+/// What an older (here: a made-up) schema wrote is read through it: no union is taken for another branch
+/// on the way, no field is lost.
+#[test]
+fn an_older_schema_is_read_through_ours() {
+    for sample in samples() {
+        let ours = schema_text(sample.schema);
+        let mut other: Value = serde_json::from_str(&ours).unwrap();
+        let gone = serde_json::json!({"name": "gone", "type": ["null", "string"], "default": null});
+        other["fields"].as_array_mut().unwrap().insert(0, gone);
+        let other = other.to_string();
+
+        let (schema, older) = (Schema::parse_str(&ours).unwrap(), Schema::parse_str(&other).unwrap());
+        let reader = GenericDatumReader::builder(&schema).reader_schema(&older).build().unwrap();
+        let value = reader.read_value(&mut &sample.bytes[10..]).unwrap();
+        let mut bytes = [&[0xC3, 0x01][..], &older.fingerprint::<Rabin>().bytes].concat();
+        GenericDatumWriter::builder(&older).build().unwrap().write_value_ref(&mut bytes, &value).unwrap();
+
+        assert!((sample.decode)(&bytes).unwrap_err().reason.contains("fingerprint"));
+        let codec = Codec::new("test", &[&ours, &other]);
+        assert_eq!(read_with(sample.schema, &codec, &bytes).unwrap(), sample.json, "{}", sample.golden);
+        assert!(read_with(sample.schema, &codec, &bytes[..bytes.len() - 1]).is_err());
+    }
+}
+
+fn read_with(schema: &str, codec: &Codec, bytes: &[u8]) -> Result<Value, Undecodable> {
+    Ok(match schema {
+        "event" => describe(codec.decode::<EventDto<'_>>(bytes)?),
+        "pending" => describe(codec.decode::<PendingDto<'_>>(bytes)?),
+        "ready" => describe(codec.decode::<ReadyDto<'_>>(bytes)?),
+        "window" => describe(codec.decode::<WindowDto<'_>>(bytes)?),
+        "inbox" => describe(codec.decode::<InboxDto<'_>>(bytes)?),
+        "quarantined" => describe(codec.decode::<QuarantinedDto<'_>>(bytes)?),
+        "change" => describe(codec.decode::<ChangeDto<'_>>(bytes)?),
+        _ => unreachable!("{schema}"),
+    })
+}

@@ -9,7 +9,7 @@ use model::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use super::keys::push_name;
+use super::{keys::push_name, writer::Pair};
 use crate::port::{Claim, Record, Recorded, StoreError};
 
 const VERSION: u8 = 1;
@@ -145,7 +145,7 @@ fn split(what: &str, bytes: &[u8]) -> Result<Vec<EntryKey>, StoreError> {
 }
 
 /// A row's key behind its day's prefix, and its value.
-pub(super) fn row(prefix: &[u8], row: &Row) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
+pub(super) fn row(prefix: &[u8], row: &Row) -> Result<Pair, StoreError> {
     let mut key = Vec::with_capacity(prefix.len() + 96);
     key.extend_from_slice(prefix);
     match row {

@@ -8,11 +8,12 @@ use super::{
     Embedded, codec,
     engine::{Engine, failed},
     keys,
+    writer::Pair,
 };
 use crate::port::{DayRows, Days, StoreError};
 
 /// Keys and values, by day.
-type Encoded = Vec<(Day, Vec<(Vec<u8>, Vec<u8>)>)>;
+type Encoded = Vec<(Day, Vec<Pair>)>;
 
 #[async_trait]
 impl Days for Embedded {

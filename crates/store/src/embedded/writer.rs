@@ -30,6 +30,8 @@ const ROWS_PER_REQUEST: usize = 8;
 /// The writer commits once it has gathered so many rows, whatever else waits.
 const GROUP_ROWS_MAX: usize = 16_384;
 
+/// A row's key and value.
+pub(super) type Pair = (Vec<u8>, Vec<u8>);
 type Job = Box<dyn FnOnce(&mut Stage) -> Reply + Send>;
 type Reply = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
@@ -120,7 +122,7 @@ fn ended() -> StoreError {
 /// What a group of requests will have written.
 pub(super) struct Stage {
     engine: Arc<Engine>,
-    days: Vec<(Keyspace, Vec<(Vec<u8>, Vec<u8>)>)>,
+    days: Vec<(Keyspace, Vec<Pair>)>,
     changes: Vec<Change>,
     /// Where in `changes` the latest value of a key is.
     latest: [HashMap<Vec<u8>, usize>; Table::ALL.len()],
@@ -163,7 +165,7 @@ impl Stage {
     }
 
     /// Adds rows to a day. Rows are functions of their keys, so there is nothing to decide.
-    pub(super) fn add(&mut self, day: Day, rows: Vec<(Vec<u8>, Vec<u8>)>) -> Result<(), StoreError> {
+    pub(super) fn add(&mut self, day: Day, rows: Vec<Pair>) -> Result<(), StoreError> {
         let keyspace = self.engine.day_for_writing(day).map_err(|error| failed("beginning a day", &error))?;
         self.days.push((keyspace, rows));
         Ok(())

@@ -101,13 +101,16 @@ impl Topic {
     }
 }
 
+/// Of one group, by topic and partition.
+type Offsets = HashMap<(u32, u32), u64>;
+
 /// Shared by the readers and the writer.
 #[derive(Default)]
 pub(super) struct Book {
     /// Empty once the engine is closed.
     tables: RwLock<Option<Tables>>,
     topics: RwLock<HashMap<TopicName, Arc<Topic>>>,
-    committed: RwLock<HashMap<Arc<str>, HashMap<(u32, u32), u64>>>,
+    committed: RwLock<HashMap<Arc<str>, Offsets>>,
     broken: OnceLock<String>,
 }
 
@@ -124,15 +127,15 @@ impl Book {
             by_id.insert(id, topic.clone());
             book.add_topic(topic);
         }
-        for (topic, partition, _, value) in seats(&tables, layout::BOUNDS)? {
-            let extent = layout::extent_of(&value).ok_or_else(|| garbled("a partition's extent"))?;
-            if let Some(topic) = by_id.get(&topic) {
-                topic.reach(partition)?.set(&extent);
+        for seat in seats(&tables, layout::BOUNDS)? {
+            let extent = layout::extent_of(&seat.value).ok_or_else(|| garbled("a partition's extent"))?;
+            if let Some(topic) = by_id.get(&seat.topic) {
+                topic.reach(seat.partition)?.set(&extent);
             }
         }
-        for (topic, partition, group, value) in seats(&tables, layout::COMMITTED)? {
-            let offset = layout::number_of(&value).ok_or_else(|| garbled("a committed offset"))?;
-            book.set_committed(&group, topic, partition, offset);
+        for seat in seats(&tables, layout::COMMITTED)? {
+            let offset = layout::number_of(&seat.value).ok_or_else(|| garbled("a committed offset"))?;
+            book.set_committed(&seat.group, seat.topic, seat.partition, offset);
         }
         *book.tables.write().unwrap_or_else(PoisonError::into_inner) = Some(tables);
         Ok(book)
@@ -201,16 +204,20 @@ impl Book {
     }
 }
 
-/// What is kept per topic, partition and group under one tag of `meta`.
-pub(super) fn seats(
-    tables: &Tables,
-    tag: u8,
-) -> Result<Vec<(u32, u32, Arc<str>, fjall::UserValue)>, TopicError> {
+/// What lies under one tag of `meta` for a topic, a partition and perhaps a group.
+pub(super) struct Seat {
+    pub topic: u32,
+    pub partition: u32,
+    pub group: Arc<str>,
+    pub value: fjall::UserValue,
+}
+
+pub(super) fn seats(tables: &Tables, tag: u8) -> Result<Vec<Seat>, TopicError> {
     let mut out = Vec::new();
     for item in tables.meta.prefix([tag]) {
         let (key, value) = item.into_inner().map_err(|error| fault("reading the log's book", &error))?;
         let (topic, partition, group) = layout::seat_of(&key[1..]).ok_or_else(|| garbled("a key"))?;
-        out.push((topic, partition, group.into(), value));
+        out.push(Seat { topic, partition, group: group.into(), value });
     }
     Ok(out)
 }

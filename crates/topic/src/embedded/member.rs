@@ -4,14 +4,7 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
-use super::{
-    Engine,
-    book::Topic,
-    group::Group,
-    read,
-    share::MemberId,
-    writer::Request,
-};
+use super::{Engine, book::Topic, group::Group, quota, read, share::MemberId, writer::Request};
 use crate::port::{
     Batch, CommitError, Happening, Member, Membership, Offsets, Record, TopicError, TopicName, Turn,
 };
@@ -101,8 +94,7 @@ impl EmbeddedMember {
     async fn take_over(&mut self, fresh: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>, TopicError> {
         let partitions = fresh.iter().map(|(partition, _)| *partition).collect();
         let (group, lead) = (self.group.name.clone(), self.group.lead().clone());
-        let fenced =
-            self.engine.ask(|answer| Request::Fence { group, lead, partitions, answer }).await??;
+        let fenced = self.engine.ask(|answer| Request::Fence { group, lead, partitions, answer }).await??;
         let mut assigned = Vec::new();
         for ((partition, claim), (_, generation)) in fresh.into_iter().zip(fenced) {
             if !self.group.share().announce(self.me, partition, claim) {
@@ -138,8 +130,7 @@ impl EmbeddedMember {
                 if quota == 0 {
                     continue;
                 }
-                let stretch =
-                    read::stretch(&self.engine.book, topic, partition, *position, quota).await?;
+                let stretch = read::stretch(&self.engine.book, topic, partition, *position, quota).await?;
                 // It may have been trimmed since the plan was made.
                 self.check_range(topic, partition, *position)?;
                 *position = stretch.next;
@@ -157,26 +148,14 @@ impl EmbeddedMember {
         Ok(None)
     }
 
-    /// How many records of each topic go into a batch: an equal part of the room for each, and what one
-    /// does not need goes to the others, so that a long lead does not starve its companions.
+    /// How many records of each topic go into a batch.
     fn plan(&self, partition: u32, owned: &Owned, most: usize) -> Result<Vec<usize>, TopicError> {
-        let topics = &self.group.topics;
-        let mut waiting = Vec::with_capacity(topics.len());
-        for (topic, position) in topics.iter().zip(&owned.positions) {
+        let mut waiting = Vec::with_capacity(self.group.topics.len());
+        for (topic, position) in self.group.topics.iter().zip(&owned.positions) {
             let end = self.check_range(topic, partition, *position)?;
             waiting.push(usize::try_from(end - position).unwrap_or(usize::MAX));
         }
-        let mut plan = vec![0; topics.len()];
-        let mut room = most;
-        let share = most.div_ceil(topics.len());
-        for cap in [share, most] {
-            for at in (0..topics.len()).map(|i| (owned.first + i) % topics.len()) {
-                let more = waiting[at].min(cap).saturating_sub(plan[at]).min(room);
-                plan[at] += more;
-                room -= more;
-            }
-        }
-        Ok(plan)
+        Ok(quota::quotas(&waiting, owned.first, most))
     }
 
     /// The end of a partition, if the position lies within it. Outside, somebody has to decide what is

@@ -39,7 +39,11 @@ pub(super) async fn stretch(
 }
 
 /// The latest record of every key of a compacted partition, in the order in which they were appended.
-pub(super) async fn state(book: &Book, topic: &Arc<Topic>, partition: u32) -> Result<Vec<Record>, TopicError> {
+pub(super) async fn state(
+    book: &Book,
+    topic: &Arc<Topic>,
+    partition: u32,
+) -> Result<Vec<Record>, TopicError> {
     let tables = book.tables()?;
     let topic = topic.clone();
     aside(move || {
@@ -71,7 +75,9 @@ fn read(
     end: u64,
     most: usize,
 ) -> Result<Stretch, TopicError> {
-    if topic.compacted { by_offset(tables, topic, partition, from, end, most) } else {
+    if topic.compacted {
+        by_offset(tables, topic, partition, from, end, most)
+    } else {
         in_order(tables, topic, partition, from, end, most)
     }
 }

@@ -58,9 +58,7 @@ impl Tables {
                 .insert(layout::VERSION_KEY, layout::VERSION.to_be_bytes())
                 .map_err(|error| fault("opening the log", &error)),
             Some(Some(layout::VERSION)) => Ok(()),
-            Some(_) => {
-                Err(TopicError::Refused(format!("{} was written by another version", dir.display())))
-            }
+            Some(_) => Err(TopicError::Refused(format!("{} was written by another version", dir.display()))),
         }
     }
 }

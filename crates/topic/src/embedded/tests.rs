@@ -30,7 +30,10 @@ fn values(records: &[Record]) -> Vec<String> {
 }
 
 async fn next(member: &mut Box<dyn Member>) -> Happening {
-    tokio::time::timeout(Duration::from_secs(5), member.next(1_000)).await.expect("something happens").unwrap()
+    tokio::time::timeout(Duration::from_secs(5), member.next(1_000))
+        .await
+        .expect("something happens")
+        .unwrap()
 }
 
 async fn opened(dir: &Path) -> Embedded {

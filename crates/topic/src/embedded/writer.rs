@@ -86,14 +86,14 @@ impl Writer {
     pub fn open(book: Arc<Book>, clock: Clock) -> Result<Self, TopicError> {
         let tables = book.tables()?;
         let mut extents = HashMap::new();
-        for (topic, partition, _, value) in seats(&tables, layout::BOUNDS)? {
-            let extent = layout::extent_of(&value).ok_or_else(|| garbled("a partition's extent"))?;
-            extents.insert((topic, partition), extent);
+        for seat in seats(&tables, layout::BOUNDS)? {
+            let extent = layout::extent_of(&seat.value).ok_or_else(|| garbled("a partition's extent"))?;
+            extents.insert((seat.topic, seat.partition), extent);
         }
         let mut generations = HashMap::new();
-        for (topic, partition, group, value) in seats(&tables, layout::GENERATION)? {
-            let generation = layout::number_of(&value).ok_or_else(|| garbled("a generation"))?;
-            generations.insert((group, topic, partition), generation);
+        for seat in seats(&tables, layout::GENERATION)? {
+            let generation = layout::number_of(&seat.value).ok_or_else(|| garbled("a generation"))?;
+            generations.insert((seat.group, seat.topic, seat.partition), generation);
         }
         let next_topic = book.topics().iter().map(|t| t.id + 1).max().unwrap_or(1);
         let trim = Trim::new(&extents);

@@ -1,0 +1,248 @@
+//! Kinds: what is worth telling, to whom, as long as what holds, and in which words.
+
+use std::collections::BTreeMap;
+
+use model::{Kind, PlanName};
+
+use crate::{
+    condition::Condition,
+    inline::Inline,
+    language::{check_expression, check_text, condition_scope},
+    limits::{KINDS_MAX, LIKE_DEPTH_MAX},
+    problem::{Problems, did_you_mean, one_of},
+    read::Reader,
+    subjects::SubjectType,
+    yaml::{At, Key, Node, What},
+};
+
+/// A type of notification.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KindDef {
+    pub name: Kind,
+    /// The event it is told on: the subject's type, a dot, and what happened to it.
+    pub on: String,
+    pub to: Audience,
+    /// It is told only while this holds: asked when the mail closes and again before it leaves.
+    pub holds: Option<Condition>,
+    /// The template of its sentence.
+    pub says: String,
+    /// The plans it is told under, in the order of the file.
+    pub plans: Vec<PlanName>,
+}
+
+/// Who may care.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Audience {
+    /// Whoever follows what these fields refer to; `subject` is the subject itself.
+    FollowersOf(Vec<String>),
+}
+
+/// The word for the subject itself among the fields of an audience.
+pub const SUBJECT: &str = "subject";
+
+const KEYS: [&str; 6] = ["on", "to", "while", "says", "plans", "like"];
+
+impl KindDef {
+    /// The type of the subjects it is about.
+    pub fn subject(&self) -> &str {
+        self.on.split('.').next().unwrap_or_default()
+    }
+}
+
+/// A kind as it is written, with the places of its parts.
+pub(crate) struct Written {
+    pub name: Kind,
+    pub on: (String, At),
+    to: Vec<(String, At)>,
+    holds: Option<Inline>,
+    says: Inline,
+    pub plans: Vec<(String, At)>,
+}
+
+/// All kinds of the file, each with what it has from the kind it is like.
+pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
+    let Some(map) = reader.map(node, "kinds") else { return Vec::new() };
+    if map.len() > KINDS_MAX {
+        reader.problem(node.at, format!("{} kinds, more than {KINDS_MAX}", map.len()));
+    }
+    let mut kinds = Vec::new();
+    for (key, node) in map {
+        reader.name(key, "a kind");
+        let (Some(whole), Ok(name)) = (with_likeness(reader, map, key, node), Kind::new(&key.name)) else { continue };
+        kinds.extend(kind(reader, name, key, &whole));
+    }
+    kinds
+}
+
+/// The kind's own keys, and those of the kind it is like that it does not have itself.
+fn with_likeness(reader: &mut Reader<'_>, map: &[(Key, Node)], name: &Key, node: &Node) -> Option<Node> {
+    let mut keys = reader.map(node, "a kind")?.to_vec();
+    let mut seen = vec![name.name.clone()];
+    let mut like = keys.iter().position(|(key, _)| key.name == "like").map(|at| keys.remove(at).1);
+    while let Some(node) = like {
+        let other = reader.text(&node, "`like`")?.to_string();
+        let Some((_, found)) = map.iter().find(|(key, _)| key.name == other) else {
+            let help = did_you_mean(&other, map.iter().map(|(key, _)| key.name.as_str()));
+            reader.problem_with(node.at, format!("there is no kind `{other}`"), help);
+            return None;
+        };
+        if seen.contains(&other) || seen.len() > LIKE_DEPTH_MAX {
+            reader.problem(node.at, format!("`{}` is like itself: {}, {other}", seen[0], seen.join(", ")));
+            return None;
+        }
+        seen.push(other);
+        like = None;
+        // What is wrong there is said there.
+        let What::Map(found) = &found.what else { return None };
+        for (key, value) in found {
+            if key.name == "like" {
+                like = Some(value.clone());
+            } else if !keys.iter().any(|(own, _)| own.name == key.name) {
+                keys.push((key.clone(), value.clone()));
+            }
+        }
+    }
+    Some(Node { what: What::Map(keys), at: node.at })
+}
+
+fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<Written> {
+    let fields = reader.fields(node, key.at, "a kind", &KEYS)?;
+    let on = fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
+    let to = fields.need(reader, "to").and_then(|node| audience(reader, node));
+    let holds = fields.get("while").map(|node| Inline::read(reader, node, "`while`"));
+    let says = fields.need(reader, "says").and_then(|node| Inline::read(reader, node, "`says`"));
+    let plans = fields.need(reader, "plans").map(|node| owned(reader.texts(node, "`plans`")));
+    // A `while` that could not be read is no kind without one.
+    let holds = match holds {
+        None => None,
+        Some(holds) => Some(holds?),
+    };
+    Some(Written { name, on: on?, to: to?, holds, says: says?, plans: plans? })
+}
+
+fn audience(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(String, At)>> {
+    let what = "`to`";
+    if let What::Text(_) = node.what {
+        let help = "the audience is written `{followers_of: FIELD}`".to_string();
+        reader.problem_with(node.at, "`to` must be a map", Some(help));
+        return None;
+    }
+    let fields = reader.fields(node, node.at, what, &["followers_of"])?;
+    let node = fields.need(reader, "followers_of")?;
+    let followed = owned(reader.texts(node, "`followers_of`"));
+    if followed.is_empty() {
+        reader.problem(node.at, "`followers_of` names no field");
+        return None;
+    }
+    Some(followed)
+}
+
+fn owned(texts: Vec<(&str, At)>) -> Vec<(String, At)> {
+    texts.into_iter().map(|(text, at)| (text.to_string(), at)).collect()
+}
+
+/// Follows every reference of a kind and compiles its condition.
+pub(crate) fn resolve(
+    reader: &mut Reader<'_>,
+    written: &Written,
+    subjects: &BTreeMap<String, SubjectType>,
+    plans: &BTreeMap<String, PlanName>,
+) -> Option<KindDef> {
+    let named = named_plans(reader, written, plans);
+    let subject = subject(reader, written, subjects)?;
+    let to = followed(reader, written, subject);
+    let scope = condition_scope(subjects, &subject.name);
+    let holds = match &written.holds {
+        None => Ok(None),
+        Some(inline) => condition(reader, inline, &subject.name, subjects).map(Some),
+    };
+    let findings = check_text(&written.says.text, &scope);
+    for finding in &findings {
+        reader.push(written.says.problem(reader.source, finding));
+    }
+    Some(KindDef {
+        name: written.name.clone(),
+        on: written.on.0.clone(),
+        to: Audience::FollowersOf(to),
+        holds: holds.ok()?,
+        says: written.says.text.clone(),
+        plans: named,
+    })
+}
+
+fn condition(
+    reader: &mut Reader<'_>,
+    inline: &Inline,
+    subject: &str,
+    subjects: &BTreeMap<String, SubjectType>,
+) -> Result<Condition, ()> {
+    let compiled = match check_expression(&inline.text, &condition_scope(subjects, subject)) {
+        Ok(reads) => Condition::compile(&inline.text, reads),
+        Err(findings) => {
+            let problems: Problems = Problems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
+            reader.problems.extend(problems.0);
+            return Err(());
+        }
+    };
+    compiled.map_err(|error| reader.problem(inline.at, error))
+}
+
+fn subject<'s>(
+    reader: &mut Reader<'_>,
+    written: &Written,
+    subjects: &'s BTreeMap<String, SubjectType>,
+) -> Option<&'s SubjectType> {
+    let (on, at) = &written.on;
+    let Some((subject, _)) = on.split_once('.').filter(|(_, what)| !what.is_empty()) else {
+        let help = "an event is written `SUBJECT.WHAT`, such as `work.published`".to_string();
+        reader.problem_with(*at, format!("`{on}` is no event"), Some(help));
+        return None;
+    };
+    let found = subjects.get(subject);
+    if found.is_none() {
+        let help = did_you_mean(subject, subjects.keys().map(String::as_str));
+        reader.problem_with(*at, format!("there is no subject `{subject}`"), help);
+    }
+    found
+}
+
+fn followed(reader: &mut Reader<'_>, written: &Written, subject: &SubjectType) -> Vec<String> {
+    let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
+    let references: Vec<&str> = references.map(|(name, _)| name.as_str()).chain([SUBJECT]).collect();
+    let mut fields: Vec<String> = Vec::new();
+    for (field, at) in &written.to {
+        if references.contains(&field.as_str()) {
+            if fields.contains(field) {
+                reader.problem(*at, format!("`{field}` is there twice"));
+            }
+            fields.push(field.clone());
+        } else if let Some(found) = subject.fields.get(field) {
+            reader.problem(*at, format!("`{field}` is {found}, only what a field refers to can be followed"));
+        } else {
+            let help = did_you_mean(field, references.iter().copied())
+                .unwrap_or_else(|| format!("it refers to others by {}", one_of(references.iter().copied())));
+            let what = format!("`{}` has no field `{field}`", subject.name);
+            reader.problem_with(*at, what, Some(help));
+        }
+    }
+    fields
+}
+
+fn named_plans(reader: &mut Reader<'_>, written: &Written, plans: &BTreeMap<String, PlanName>) -> Vec<PlanName> {
+    let mut named: Vec<PlanName> = Vec::new();
+    for (name, at) in &written.plans {
+        match plans.get(name) {
+            Some(plan) if named.contains(plan) => reader.problem(*at, format!("`{name}` is there twice")),
+            Some(plan) => named.push(plan.clone()),
+            None => {
+                let help = did_you_mean(name, plans.keys().map(String::as_str));
+                reader.problem_with(*at, format!("there is no plan `{name}`"), help);
+            }
+        }
+    }
+    if written.plans.is_empty() {
+        let what = format!("`{}` names no plan, so nobody is told", written.name);
+        reader.problem(written.on.1, what);
+    }
+    named
+}

@@ -1,0 +1,155 @@
+//! Reading a catalogue, in two stages: the shape of the file, and then what its parts say of each other.
+//! All problems of a stage are reported at once; the second has no meaning while the first has some.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use model::plan::Plans;
+
+use crate::{
+    Catalogue, Problems,
+    hash::Canonical,
+    kinds::{self, Audience},
+    limits::FILE_BYTES_MAX,
+    mails::{self, ReadFile},
+    plans,
+    problem::Source,
+    read::Reader,
+    subjects::{self, SubjectType},
+    yaml,
+};
+
+/// The catalogue's own file in its folder.
+const FILE: &str = "catalogue.yaml";
+
+const KEYS: [&str; 4] = ["catalogue", "subjects", "kinds", "plans"];
+
+/// The file as it is written, its shape checked.
+struct Written {
+    name: String,
+    subjects: BTreeMap<String, SubjectType>,
+    kinds: Vec<kinds::Written>,
+    plans: Vec<plans::Written>,
+}
+
+impl Catalogue {
+    /// Reads `catalogue.yaml` of a folder, and the templates it names.
+    pub fn load(dir: &Path) -> Result<Self, Problems> {
+        let path = dir.join(FILE);
+        let name = path.display().to_string();
+        let text = read_capped(&path).map_err(|error| {
+            let source = Source { file: &name, text: "" };
+            source.problem(1, 1, format!("cannot be read: {error}"))
+        })?;
+        Self::parse(&text, &name, &|template| {
+            // A link may lead out of the folder even if the name does not.
+            let root = dir.canonicalize().map_err(|error| error.to_string())?;
+            let path = dir.join(template).canonicalize().map_err(|error| error.to_string())?;
+            if !path.starts_with(&root) {
+                return Err("it lies outside of the catalogue's folder".to_string());
+            }
+            read_capped(&path).map_err(|error| error.to_string())
+        })
+    }
+
+    /// Reads a catalogue from its text. `file` names it in messages; `read_file` reads a template by the
+    /// name that the catalogue has for it.
+    pub fn parse(text: &str, file: &str, read_file: ReadFile<'_>) -> Result<Self, Problems> {
+        let source = Source { file, text };
+        if text.len() > FILE_BYTES_MAX {
+            let what = format!("the file has {} bytes, more than {FILE_BYTES_MAX}", text.len());
+            return Err(source.problem(1, 1, what).into());
+        }
+        let tree = yaml::parse(source)?;
+        let mut reader = Reader::new(source);
+        let written = shape(&mut reader, &tree);
+        std::mem::take(&mut reader.problems).settle()?;
+        // A shape that is not there has a problem that says so.
+        let written = written.ok_or_else(|| source.problem(1, 1, "the file is no catalogue"))?;
+        let catalogue = resolve(&mut reader, written, read_file);
+        reader.problems.settle()?;
+        Ok(catalogue)
+    }
+}
+
+fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
+    let fields = reader.fields(tree, tree.at, "a catalogue", &KEYS)?;
+    let name = fields.need(reader, "catalogue").and_then(|node| reader.text(node, "`catalogue`"));
+    let subjects = fields.need(reader, "subjects").map(|node| subjects::read(reader, node));
+    let kinds = fields.need(reader, "kinds").map(|node| kinds::read(reader, node));
+    let plans = fields.need(reader, "plans").map(|node| plans::read(reader, node));
+    Some(Written { name: name?.to_string(), subjects: subjects?, kinds: kinds?, plans: plans? })
+}
+
+fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -> Catalogue {
+    let Written { name, subjects, kinds: written_kinds, plans: written_plans } = written;
+    let plan_names =
+        written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
+    let mut kinds = BTreeMap::new();
+    let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for written in &written_kinds {
+        if let Some(kind) = kinds::resolve(reader, written, &subjects, &plan_names) {
+            by_event.entry(kind.on.clone()).or_default().push(kind.name.clone());
+            kinds.insert(kind.name.clone(), kind);
+        }
+    }
+    let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
+    let mut plans = Plans::default();
+    let mut mails = BTreeMap::new();
+    for written in written_plans {
+        let types = plans::resolve(reader, &written, &kinds, &written_kinds, &subjects);
+        if let Some(mail) = mails::resolve(reader, &written.mail, types, &subjects, folder, read_file) {
+            mails.insert(written.plan.name.clone(), mail);
+        }
+        plans.by_name.insert(written.plan.name.clone(), written.plan);
+    }
+    let file = reader.source.file.to_string();
+    let mut catalogue = Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, by_event };
+    catalogue.hash = hash(&catalogue);
+    catalogue
+}
+
+fn hash(catalogue: &Catalogue) -> u64 {
+    let mut text = Canonical::default();
+    text.line("catalogue", &catalogue.name);
+    for subject in catalogue.subjects.values() {
+        text.line("subject", &subject.name);
+        text.line("called", subject.called.as_deref().unwrap_or_default());
+        for (name, field) in &subject.fields {
+            text.line(name, &field.to_string());
+        }
+    }
+    for kind in catalogue.kinds.values() {
+        text.line("kind", kind.name.as_str());
+        text.line("on", &kind.on);
+        let Audience::FollowersOf(fields) = &kind.to;
+        text.line("followers_of", &fields.join(","));
+        text.line("while", kind.holds.as_ref().map(|holds| holds.text.as_str()).unwrap_or_default());
+        text.line("says", &kind.says);
+        for plan in &kind.plans {
+            text.line("told under", plan.as_str());
+        }
+    }
+    for plan in catalogue.plans.by_name.values() {
+        text.line("plan", &plan.hash.to_string());
+    }
+    for mail in catalogue.mails.values() {
+        for part in [&mail.headline, &mail.preheader, &mail.from, &mail.template, &mail.text] {
+            text.line("mail", part);
+        }
+    }
+    text.hash()
+}
+
+/// Reads a text file, but not for ever: the name could be that of a device.
+fn read_capped(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let most = FILE_BYTES_MAX as u64 + 1;
+    File::open(path)?.take(most).read_to_string(&mut text)?;
+    Ok(text)
+}
+

@@ -1,0 +1,133 @@
+//! Mails: the words and layouts of a plan on the e-mail channel, read from files beside the catalogue.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    inline::Inline,
+    language::{check_text, headline_scope, mail_scope},
+    limits::FILE_BYTES_MAX,
+    problem::Source,
+    read::{Fields, Reader},
+    subjects::SubjectType,
+    units::bad_mailbox,
+    yaml::{At, Node},
+};
+
+/// How a plan's mails look.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mail {
+    /// The template of its subject line.
+    pub headline: String,
+    /// The template of the line that a mailbox shows beside the headline; empty: what the first item says.
+    pub preheader: String,
+    /// The sender's mailbox.
+    pub from: String,
+    /// The layout: MJML with template tags, and the file it is from.
+    pub template: String,
+    pub template_file: String,
+    /// The layout of the text part, and the file it is from.
+    pub text: String,
+    pub text_file: String,
+}
+
+/// A mail as it is written.
+pub(crate) struct Written {
+    headline: Inline,
+    preheader: Option<Inline>,
+    from: String,
+    template: (String, At),
+    text: (String, At),
+}
+
+/// Reads a file beside the catalogue by its name.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Written> {
+    let headline = fields.need(reader, "headline").and_then(|node| Inline::read(reader, node, "`headline`"));
+    let preheader = fields.get("preheader").map(|node| Inline::read(reader, node, "`preheader`"));
+    let from = fields.need(reader, "from").and_then(|node| from(reader, node));
+    let template = fields.need(reader, "template").and_then(|node| file_name(reader, node, "`template`"));
+    let text = fields.need(reader, "text").and_then(|node| file_name(reader, node, "`text`"));
+    let preheader = match preheader {
+        None => None,
+        Some(preheader) => Some(preheader?),
+    };
+    Some(Written { headline: headline?, preheader, from: from?, template: template?, text: text? })
+}
+
+fn from(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let text = reader.text(node, "`from`")?;
+    if let Some(why) = bad_mailbox(text) {
+        let help = "a sender is written `Name <box@host>` or `box@host`".to_string();
+        reader.problem_with(node.at, format!("no sender: {why}"), Some(help));
+        return None;
+    }
+    Some(text.to_string())
+}
+
+/// A template lies in the catalogue's folder or below it, whoever wrote the name.
+fn file_name(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<(String, At)> {
+    let name = reader.text(node, what)?;
+    let parts = name.split('/');
+    let odd = |part: &str| {
+        part.is_empty() || part.starts_with('.') || part.contains(|c: char| c.is_control() || matches!(c, '\\' | ':'))
+    };
+    if parts.clone().any(odd) {
+        let help = "a template is named from the catalogue's folder, like `mail/morning.mjml`".to_string();
+        reader.problem_with(node.at, format!("`{name}` is no file of the catalogue"), Some(help));
+        return None;
+    }
+    Some((name.to_string(), node.at))
+}
+
+/// Reads the templates and checks all texts of a mail.
+pub(crate) fn resolve(
+    reader: &mut Reader<'_>,
+    written: &Written,
+    types: BTreeSet<String>,
+    subjects: &BTreeMap<String, SubjectType>,
+    folder: &str,
+    read_file: ReadFile<'_>,
+) -> Option<Mail> {
+    let scope = headline_scope(subjects, types.clone());
+    for inline in [Some(&written.headline), written.preheader.as_ref()].into_iter().flatten() {
+        for finding in check_text(&inline.text, &scope) {
+            reader.push(inline.problem(reader.source, &finding));
+        }
+    }
+    let scope = mail_scope(subjects, types);
+    let mut files = [&written.template, &written.text].map(|(name, at)| {
+        let text = file(reader, name, *at, read_file)?;
+        let full = format!("{folder}{name}");
+        for finding in check_text(&text, &scope) {
+            let source = Source { file: &full, text: &text };
+            reader.push(source.problem_at(finding.offset, finding.what).help(finding.help));
+        }
+        Some((text, full))
+    });
+    let (template, template_file) = files[0].take()?;
+    let (text, text_file) = files[1].take()?;
+    Some(Mail {
+        headline: written.headline.text.clone(),
+        preheader: written.preheader.as_ref().map(|inline| inline.text.clone()).unwrap_or_default(),
+        from: written.from.clone(),
+        template,
+        template_file,
+        text,
+        text_file,
+    })
+}
+
+fn file(reader: &mut Reader<'_>, name: &str, at: At, read_file: ReadFile<'_>) -> Option<String> {
+    match read_file(name) {
+        Ok(text) if text.len() > FILE_BYTES_MAX => {
+            reader.problem(at, format!("`{name}` has {} bytes, more than {FILE_BYTES_MAX}", text.len()));
+            None
+        }
+        Ok(text) => Some(text),
+        Err(error) => {
+            reader.problem(at, format!("`{name}` cannot be read: {error}"));
+            None
+        }
+    }
+}

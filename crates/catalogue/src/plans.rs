@@ -1,0 +1,276 @@
+//! Plans: when a channel's windows close, and what a message then has room for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Channel, Kind, PlanName,
+    civil::Zones,
+    limits::{DAY_MS, READY_ENTRIES_MAX},
+    plan::{Close, LocalTime, OncePer, Order, Plan, Section, ZoneRule},
+};
+
+use crate::{
+    hash,
+    kinds::{self, KindDef},
+    limits::{LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX, SPREAD_MS_MAX},
+    mails,
+    problem::{did_you_mean, one_of},
+    read::Reader,
+    subjects::{FieldType, SubjectType},
+    units::{duration_ms, local_time},
+    yaml::{At, Key, Node, What},
+};
+
+const KEYS: [&str; 11] = [
+    "channel", "close", "look_back", "at_least", "once_per", "from", "headline", "preheader", "template",
+    "text", "sections",
+];
+
+/// A plan as it is written, with the places of what is checked later.
+pub(crate) struct Written {
+    pub plan: Plan,
+    sections: Vec<WrittenSection>,
+    pub mail: mails::Written,
+}
+
+struct WrittenSection {
+    kinds: Vec<(String, At)>,
+    order: At,
+}
+
+/// All plans of the file.
+pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
+    let Some(map) = reader.map(node, "plans") else { return Vec::new() };
+    if map.len() > PLANS_MAX {
+        reader.problem(node.at, format!("{} plans, more than {PLANS_MAX}", map.len()));
+    }
+    let mut plans = Vec::new();
+    for (key, node) in map {
+        reader.name(key, "a plan");
+        plans.extend(plan(reader, key, node));
+    }
+    plans
+}
+
+fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
+    let fields = reader.fields(node, key.at, "a plan", &KEYS)?;
+    let channel = fields.need(reader, "channel").and_then(|node| channel(reader, node));
+    let close = fields.need(reader, "close").and_then(|node| close(reader, node));
+    let look_back = fields.need(reader, "look_back").and_then(|node| look_back(reader, node));
+    let at_least = fields.get("at_least").map_or(Some(1), |node| {
+        reader.whole(node, "`at_least`", 1, u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX))
+    });
+    let once_per = fields.get("once_per").map_or(Some(OncePer::Event), |node| once_per(reader, node));
+    let sections = fields.need(reader, "sections").and_then(|node| sections(reader, node));
+    let mail = mails::read(reader, &fields);
+    let (sections, places) = sections?.into_iter().unzip();
+    let mut plan = Plan {
+        name: PlanName::new(&key.name).ok()?,
+        hash: 0,
+        channel: channel?,
+        close: close?,
+        look_back_days: look_back?,
+        at_least: at_least?,
+        once_per: once_per?,
+        sections,
+    };
+    plan.hash = hash::of_plan(&plan);
+    Some(Written { plan, sections: places, mail: mail? })
+}
+
+fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<Channel> {
+    let text = reader.text(node, "`channel`")?;
+    let channel = Channel::parse(text);
+    if channel.is_none() {
+        let names = Channel::ALL.map(Channel::name);
+        let help = did_you_mean(text, names).unwrap_or_else(|| format!("there is {}", one_of(names)));
+        reader.problem_with(node.at, format!("there is no channel `{text}`"), Some(help));
+    }
+    channel
+}
+
+fn close(reader: &mut Reader<'_>, node: &Node) -> Option<Close> {
+    let fields = reader.fields(node, node.at, "`close`", &["daily", "zone", "spread"])?;
+    let at = fields.need(reader, "daily").and_then(|node| time_of_day(reader, node));
+    let zone = fields.need(reader, "zone").and_then(|node| zone(reader, node));
+    let spread = fields.get("spread").map_or(Some(0), |node| {
+        let ms = duration(reader, node, "`spread`")?;
+        if ms > SPREAD_MS_MAX {
+            reader.problem(node.at, "`spread` is at most 6h");
+        }
+        Some(ms)
+    });
+    Some(Close::Daily { at: at?, zone: zone?, spread_ms: spread? })
+}
+
+fn time_of_day(reader: &mut Reader<'_>, node: &Node) -> Option<LocalTime> {
+    let text = reader.text(node, "`daily`")?;
+    let time = local_time(text);
+    if time.is_none() {
+        reader.problem_with(node.at, format!("`{text}` is no time of day"), Some("write it like \"09:00\"".to_string()));
+    }
+    time
+}
+
+fn zone(reader: &mut Reader<'_>, node: &Node) -> Option<ZoneRule> {
+    let text = reader.text(node, "`zone`")?;
+    if text == "person" {
+        return Some(ZoneRule::Person);
+    }
+    if Zones::bundled().get(text).is_some() {
+        return Some(ZoneRule::Fixed(text.to_string()));
+    }
+    let names: Vec<String> = jiff::tz::TimeZoneDatabase::bundled().available().map(|name| name.to_string()).collect();
+    let help = did_you_mean(text, names.iter().map(String::as_str).chain(["person"]))
+        .unwrap_or_else(|| "a zone is `person`, or a name such as `Europe/Berlin`".to_string());
+    reader.problem_with(node.at, format!("there is no time zone `{text}`"), Some(help));
+    None
+}
+
+fn duration(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<i64> {
+    let text = reader.text(node, what)?;
+    let ms = duration_ms(text);
+    if ms.is_none() {
+        let help = "write it like `20m`, `1h30m` or `7d`".to_string();
+        reader.problem_with(node.at, format!("`{text}` is no length of time"), Some(help));
+    }
+    ms
+}
+
+fn look_back(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
+    let ms = duration(reader, node, "`look_back`")?;
+    let days = ms / DAY_MS;
+    if ms % DAY_MS != 0 || !(1..=LOOK_BACK_DAYS_MAX).contains(&days) {
+        let help = "a day of entries lives that long, and a digest must find it alive".to_string();
+        let what = format!("`look_back` is whole days, from 1d to {LOOK_BACK_DAYS_MAX}d");
+        reader.problem_with(node.at, what, Some(help));
+        return None;
+    }
+    u16::try_from(days).ok()
+}
+
+fn once_per(reader: &mut Reader<'_>, node: &Node) -> Option<OncePer> {
+    match reader.text(node, "`once_per`")? {
+        "event" => Some(OncePer::Event),
+        "subject" => Some(OncePer::Subject),
+        other => {
+            let help = did_you_mean(other, ["event", "subject"]);
+            reader.problem_with(node.at, "`once_per` is `event` or `subject`", help);
+            None
+        }
+    }
+}
+
+fn sections(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(Section, WrittenSection)>> {
+    let What::List(list) = &node.what else {
+        reader.problem(node.at, format!("`sections` must be a list, this is {}", node.what.sort()));
+        return None;
+    };
+    if list.is_empty() || list.len() > SECTIONS_MAX {
+        reader.problem(node.at, format!("a plan has from 1 to {SECTIONS_MAX} sections"));
+    }
+    let sections: Vec<_> = list.iter().filter_map(|node| section(reader, node)).collect();
+    let room: usize = sections.iter().map(|(section, _)| usize::from(section.most)).sum();
+    if room > READY_ENTRIES_MAX {
+        let what = format!("the sections have room for {room} entries, a mail for {READY_ENTRIES_MAX}");
+        reader.problem(node.at, what);
+    }
+    (sections.len() == list.len()).then_some(sections)
+}
+
+fn section(reader: &mut Reader<'_>, node: &Node) -> Option<(Section, WrittenSection)> {
+    let fields = reader.fields(node, node.at, "a section", &["title", "kinds", "most", "order"])?;
+    let title = fields.need(reader, "title").and_then(|node| reader.text(node, "`title`").map(str::to_string));
+    let most_max = u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX);
+    let most = fields.need(reader, "most").and_then(|node| reader.whole(node, "`most`", 1, most_max));
+    let order = fields.get("order").map_or(Some(Order::Newest), |node| order(reader, node));
+    let order_at = fields.get("order").map_or(node.at, |node| node.at);
+    let names = fields.need(reader, "kinds").map(|node| reader.texts(node, "`kinds`"))?;
+    let named = names.iter().map(|(name, at)| ((*name).to_string(), *at)).collect();
+    let kinds = names.iter().filter_map(|(name, _)| Kind::new(name).ok()).collect();
+    let section = Section { title: title?, kinds, most: most?, order: order? };
+    Some((section, WrittenSection { kinds: named, order: order_at }))
+}
+
+fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
+    const RULE: &str = "an order is `newest`, `oldest`, `{soonest: FIELD}` or `{best: FIELD}`";
+    if let What::Text(text) = &node.what {
+        match text.as_str() {
+            "newest" => return Some(Order::Newest),
+            "oldest" => return Some(Order::Oldest),
+            other => reader.problem_with(node.at, format!("there is no order `{other}`"), Some(RULE.to_string())),
+        }
+        return None;
+    }
+    let fields = reader.fields(node, node.at, "`order`", &["soonest", "best"])?;
+    match (fields.get("soonest"), fields.get("best")) {
+        (Some(node), None) => Some(Order::Soonest(reader.text(node, "`soonest`")?.to_string())),
+        (None, Some(node)) => Some(Order::Best(reader.text(node, "`best`")?.to_string())),
+        _ => {
+            reader.problem_with(node.at, "one order at a time", Some(RULE.to_string()));
+            None
+        }
+    }
+}
+
+/// Follows every reference of a plan: its kinds know it, and what they are about has the fields by which
+/// its sections are ordered. Gives the types of subjects its mails are about.
+pub(crate) fn resolve(
+    reader: &mut Reader<'_>,
+    written: &Written,
+    kinds: &BTreeMap<Kind, KindDef>,
+    named: &[kinds::Written],
+    subjects: &BTreeMap<String, SubjectType>,
+) -> BTreeSet<String> {
+    let plan = &written.plan;
+    let mut types = BTreeSet::new();
+    let mut told = BTreeSet::new();
+    for (section, places) in plan.sections.iter().zip(&written.sections) {
+        for (name, at) in &places.kinds {
+            let Some(kind) = named.iter().find(|kind| kind.name.as_str() == name) else {
+                let help = did_you_mean(name, named.iter().map(|kind| kind.name.as_str()));
+                reader.problem_with(*at, format!("there is no kind `{name}`"), help);
+                continue;
+            };
+            if !kind.plans.iter().any(|(named, _)| named == plan.name.as_str()) {
+                let what = format!("kind `{name}` is not told under `{}`", plan.name);
+                let help = format!("add `{}` to its `plans`", plan.name);
+                reader.problem_with(*at, what, Some(help));
+            }
+            if !told.insert(name.as_str()) {
+                reader.problem(*at, format!("kind `{name}` is in two sections"));
+            }
+            let Some(kind) = kinds.get(name.as_str()) else { continue };
+            types.insert(kind.subject().to_string());
+            if let Some(subject) = subjects.get(kind.subject()) {
+                ordered(reader, &section.order, places.order, subject);
+            }
+        }
+    }
+    for kind in named {
+        for (_, at) in kind.plans.iter().filter(|(name, _)| name == plan.name.as_str()) {
+            if !told.contains(kind.name.as_str()) {
+                let what = format!("`{}` has no section for kind `{}`", plan.name, kind.name);
+                reader.problem(*at, what);
+            }
+        }
+    }
+    types
+}
+
+fn ordered(reader: &mut Reader<'_>, order: &Order, at: At, subject: &SubjectType) {
+    let (field, wanted) = match order {
+        Order::Newest | Order::Oldest => return,
+        Order::Soonest(field) => (field, FieldType::Time),
+        Order::Best(field) => (field, FieldType::Number),
+    };
+    match subject.fields.get(field) {
+        Some(found) if *found == wanted => {}
+        Some(found) => reader.problem(at, format!("`{field}` is {found}, this order needs a {wanted}")),
+        None => {
+            let fitting = subject.fields.iter().filter(|(_, found)| **found == wanted).map(|(name, _)| name.as_str());
+            let help = did_you_mean(field, fitting);
+            reader.problem_with(at, format!("`{}` has no field `{field}` to order by", subject.name), help);
+        }
+    }
+}

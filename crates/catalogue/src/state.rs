@@ -1,0 +1,125 @@
+//! From what an upstream service states, as JSON, to typed cells.
+
+use model::{
+    Cell, Millis, Place, State, SubjectRef, Value,
+    limits::{REFS_MAX, TEXT_BYTES_MAX},
+};
+use serde_json::{Map, Value as Json};
+
+use crate::{
+    Catalogue,
+    problem::did_you_mean,
+    subjects::FieldType,
+    units::is_web_url,
+};
+
+/// A value that is not what its field was declared to be, or a subject of no declared type.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadField {
+    #[error("{subject}: there is no subject type `{found}`{}", help.as_ref().map(|help| format!(", {help}")).unwrap_or_default())]
+    Subject { subject: SubjectRef, found: String, help: Option<String> },
+    #[error("{subject}: field `{field}` is {expected}, found {found}")]
+    Field { subject: SubjectRef, field: String, expected: String, found: String },
+}
+
+impl Catalogue {
+    /// The stated fields as cells of one version. `null` is a removal; fields that are not declared are
+    /// none of our business.
+    pub fn state(&self, subject: &SubjectRef, data: &Map<String, Json>, version: i64) -> Result<State, BadField> {
+        let Some(declared) = self.subjects.get(subject.kind()) else {
+            let found = subject.kind().to_string();
+            let help = did_you_mean(&found, self.subjects.keys().map(String::as_str));
+            return Err(BadField::Subject { subject: subject.clone(), found, help });
+        };
+        let mut state = State::default();
+        for (name, json) in data {
+            let Some(field) = declared.fields.get(name) else { continue };
+            let value = match json {
+                Json::Null => None,
+                json => Some(value(field, json).map_err(|found| BadField::Field {
+                    subject: subject.clone(),
+                    field: name.clone(),
+                    expected: expected(field),
+                    found,
+                })?),
+            };
+            state.set(name, Cell { version, value });
+        }
+        Ok(state)
+    }
+}
+
+/// The typed value, or what was found instead.
+fn value(field: &FieldType, json: &Json) -> Result<Value, String> {
+    let found = || describe(json);
+    match field {
+        FieldType::Text => text(json).map(Value::text),
+        FieldType::Url => match text(json)? {
+            url if is_web_url(url) => Ok(Value::text(url)),
+            _ => Err(found()),
+        },
+        FieldType::Number => json.as_f64().filter(|n| n.is_finite()).map(Value::Number).ok_or_else(found),
+        FieldType::Flag => json.as_bool().map(Value::Flag).ok_or_else(found),
+        FieldType::Time => json.as_str().and_then(Millis::parse).map(Value::Time).ok_or_else(found),
+        FieldType::Ref(target) => reference(target, json).map(Value::Ref),
+        FieldType::Refs(target) => {
+            let list = json.as_array().ok_or_else(found)?;
+            if list.len() > REFS_MAX {
+                return Err(format!("a list of {}", list.len()));
+            }
+            list.iter().map(|one| reference(target, one)).collect::<Result<_, _>>().map(Value::Refs)
+        }
+        FieldType::Place => place(json).map(Value::Place).ok_or_else(found),
+    }
+}
+
+fn text(json: &Json) -> Result<&str, String> {
+    match json.as_str() {
+        Some(text) if text.len() > TEXT_BYTES_MAX => Err(format!("a text of {} bytes", text.len())),
+        Some(text) => Ok(text),
+        None => Err(describe(json)),
+    }
+}
+
+fn reference(target: &str, json: &Json) -> Result<SubjectRef, String> {
+    let reference = json.as_str().and_then(|text| SubjectRef::new(text).ok());
+    reference.filter(|to| to.kind() == target).ok_or_else(|| describe(json))
+}
+
+fn place(json: &Json) -> Option<Place> {
+    let map = json.as_object()?;
+    let degrees = |name: &str, most: f64| map.get(name)?.as_f64().filter(|degrees| degrees.abs() <= most);
+    Some(Place { lat: degrees("lat", 90.0)?, lon: degrees("lon", 180.0)? })
+}
+
+/// What a field must be, with an example where the word alone does not say it.
+fn expected(field: &FieldType) -> String {
+    match field {
+        FieldType::Text => format!("text of at most {TEXT_BYTES_MAX} bytes"),
+        FieldType::Url => "a url, absolute, http or https".to_string(),
+        FieldType::Number => "a number".to_string(),
+        FieldType::Flag => "a flag, true or false".to_string(),
+        FieldType::Time => "a time like `2026-11-27T18:00:00Z`".to_string(),
+        FieldType::Ref(target) => format!("a reference like `{target}:7`"),
+        FieldType::Refs(target) => format!("a list of at most {REFS_MAX} references like `{target}:7`"),
+        FieldType::Place => "a place like {\"lat\": 52.5, \"lon\": 13.4}".to_string(),
+    }
+}
+
+/// Characters of a wrong value that a message quotes.
+const QUOTE_CHARS: usize = 60;
+
+fn describe(json: &Json) -> String {
+    match json {
+        Json::String(text) => {
+            let mut quote: String = text.chars().take(QUOTE_CHARS).collect();
+            if quote.len() < text.len() {
+                quote.push('…');
+            }
+            format!("the text {quote:?}")
+        }
+        Json::Array(list) => format!("a list of {}", list.len()),
+        Json::Object(_) => "a map".to_string(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,204 @@
+//! What is said over HTTP, and what is kept of it so that a repeated request hears the same.
+
+use axum::{
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use catalogue::Catalogue;
+use model::{Millis, Tenant, civil::Zones};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use wire::{Cloud, CloudError};
+
+use crate::{
+    admit::{Admitted, Refused, Sort, admit, quoted},
+    config::{BEHIND_RETRY_SECS, BUSY_RETRY_SECS},
+    effects::Verdict,
+};
+
+/// An answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    /// JSON.
+    pub body: String,
+    retry_secs: Option<u32>,
+}
+
+/// An item of a body that was not taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rejected {
+    pub index: usize,
+    pub refused: Refused,
+}
+
+impl Answer {
+    /// What was taken and what not: 202 if anything was, and only after all of that is durable.
+    pub fn of(accepted: usize, rejected: &[Rejected]) -> Self {
+        let status = if accepted == 0 { StatusCode::BAD_REQUEST } else { StatusCode::ACCEPTED };
+        let rejected: Vec<_> = rejected
+            .iter()
+            .map(|Rejected { index, refused }| json!({"index": index, "reason": refused.reason, "at": refused.at}))
+            .collect();
+        let body = json!({"accepted": accepted, "rejected": rejected}).to_string();
+        Self { status, body, retry_secs: None }
+    }
+
+    /// The body could not even be taken apart.
+    pub fn unreadable(error: &CloudError) -> Self {
+        let body = json!({"error": error.reason, "at": error.at}).to_string();
+        Self { status: StatusCode::BAD_REQUEST, body, retry_secs: None }
+    }
+
+    pub fn error(status: StatusCode, reason: &str) -> Self {
+        Self { status, body: json!({"error": reason}).to_string(), retry_secs: None }
+    }
+
+    pub fn unauthorized(reason: &str) -> Self {
+        Self::error(StatusCode::UNAUTHORIZED, reason)
+    }
+
+    /// An engine is busy: nothing was acknowledged, and the same may be sent again.
+    pub fn busy(reason: &str) -> Self {
+        let answer = Self::error(StatusCode::SERVICE_UNAVAILABLE, reason);
+        Self { retry_secs: Some(BUSY_RETRY_SECS), ..answer }
+    }
+
+    /// The house is behind with what it was told already.
+    pub fn behind() -> Self {
+        let answer = Self::error(StatusCode::TOO_MANY_REQUESTS, "the house is behind; come again later");
+        Self { retry_secs: Some(BEHIND_RETRY_SECS), ..answer }
+    }
+
+    pub fn full(reason: &str) -> Self {
+        Self::error(StatusCode::INSUFFICIENT_STORAGE, reason)
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(secs) = self.retry_secs {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"tidings\""));
+        }
+        (self.status, headers, self.body).into_response()
+    }
+}
+
+/// A body, judged item by item.
+#[derive(Debug, Default)]
+pub struct Judged {
+    pub admitted: Vec<Admitted>,
+    /// Where each admitted one stands in the body.
+    indices: Vec<usize>,
+    rejected: Vec<Rejected>,
+}
+
+impl Judged {
+    /// Judges what a body brings to the place of one sort.
+    pub fn of(
+        items: Vec<Result<Cloud, CloudError>>,
+        sort: Sort,
+        (tenant, first_seen): (&Tenant, Millis),
+        catalogue: &Catalogue,
+        zones: &Zones,
+    ) -> Self {
+        let mut judged = Self::default();
+        for (index, item) in items.into_iter().enumerate() {
+            let item = item.map_err(|error| Refused::new(within(&error.at, index), error.reason));
+            let verdict = item.and_then(|cloud| {
+                fits(sort, &cloud.what)?;
+                admit(cloud, tenant, first_seen, catalogue, zones)
+            });
+            match verdict {
+                Ok(admitted) => {
+                    judged.admitted.push(admitted);
+                    judged.indices.push(index);
+                }
+                Err(refused) => judged.rejected.push(Rejected { index, refused }),
+            }
+        }
+        judged
+    }
+
+    /// How many were not admitted.
+    pub fn rejected(&self) -> usize {
+        self.rejected.len()
+    }
+
+    /// The answer, once the admitted ones are durable.
+    pub fn answer(mut self, verdicts: Vec<Verdict>) -> Answer {
+        let mut accepted = 0;
+        for (index, verdict) in self.indices.into_iter().zip(verdicts) {
+            match verdict {
+                // Whether somebody was erased is nobody else's business.
+                Verdict::Taken | Verdict::Ignored => accepted += 1,
+                Verdict::Refused(refused) => self.rejected.push(Rejected { index, refused }),
+            }
+        }
+        self.rejected.sort_by_key(|rejected| rejected.index);
+        Answer::of(accepted, &self.rejected)
+    }
+}
+
+fn fits(place: Sort, what: &str) -> Result<(), Refused> {
+    let sort = Sort::of(what)?;
+    if sort == place {
+        return Ok(());
+    }
+    Err(Refused::new("/type", format!("`{}` is taken at {}", quoted(what), sort.path())))
+}
+
+/// An item's own errors point into the item: its place in the body is told by its index.
+fn within(at: &str, index: usize) -> &str {
+    let of_list = at.strip_prefix('/').and_then(|at| at.strip_prefix(&index.to_string()));
+    let of_line = at.strip_prefix("line ").and_then(|at| at.split_once(' ')).map(|(_, at)| at);
+    match of_list.or(of_line) {
+        Some("") => "/",
+        Some(inside) if inside.starts_with('/') => inside,
+        _ => at,
+    }
+}
+
+/// What a request with an idempotency key asks for: the same key with anything else is a mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asked(pub [u8; 32]);
+
+impl Asked {
+    pub fn of(sort: Sort, body: &[u8]) -> Self {
+        Self(Sha256::new().chain_update(sort.path()).chain_update([0]).chain_update(body).finalize().into())
+    }
+
+    pub fn mismatch() -> Answer {
+        let reason = "this idempotency key came with another request before";
+        Answer::error(StatusCode::UNPROCESSABLE_ENTITY, reason)
+    }
+
+    /// What is written before anything is done: when the request was first seen. A retry after a crash is
+    /// judged by the same instant, so it writes the same rows.
+    pub fn seen(self, at: Millis) -> Vec<u8> {
+        [self.0.as_slice(), &at.0.to_be_bytes()].concat()
+    }
+
+    pub fn read_seen(bytes: &[u8]) -> Option<(Self, Millis)> {
+        let (asked, at) = bytes.split_first_chunk::<32>()?;
+        Some((Self(*asked), Millis(i64::from_be_bytes(at.try_into().ok()?))))
+    }
+
+    /// What is written when all is done: the answer.
+    pub fn answered(self, answer: &Answer) -> Vec<u8> {
+        [self.0.as_slice(), &answer.status.as_u16().to_be_bytes(), answer.body.as_bytes()].concat()
+    }
+
+    pub fn read_answered(bytes: &[u8]) -> Option<(Self, Answer)> {
+        let (asked, rest) = bytes.split_first_chunk::<32>()?;
+        let (status, body) = rest.split_first_chunk::<2>()?;
+        let status = StatusCode::from_u16(u16::from_be_bytes(*status)).ok()?;
+        let body = String::from_utf8(body.to_vec()).ok()?;
+        Some((Self(*asked), Answer { status, body, retry_secs: None }))
+    }
+}

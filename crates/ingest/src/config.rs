@@ -1,0 +1,55 @@
+//! What can be set about the intake, and what is fixed.
+
+use std::time::Duration;
+
+use model::Tenant;
+use wire::topics;
+
+/// The group under which it reads.
+pub const GROUP: &str = "ingest";
+
+/// Records handed to one turn, unless it is set otherwise.
+pub const RECORDS_MAX: usize = 500;
+/// Records that may wait behind us before HTTP is asked to come later, unless it is set otherwise.
+pub const LAG_RECORDS_MAX: u64 = 200_000;
+/// Requests that are worked on at once, unless it is set otherwise. Each may hold a body.
+pub const REQUESTS_MAX: usize = 64;
+
+/// Whose lag says that we are ahead of the house: groups, and what they read.
+pub const LAG_OF: [(&str, &str); 2] = [("fanout", topics::EVENTS), ("digest", topics::PENDING)];
+/// For so long a measured lag is believed.
+pub const LAG_BELIEVED_MS: i64 = 1_000;
+
+/// A body that takes longer than this to arrive is given up.
+pub const BODY_TIME_MAX: Duration = Duration::from_secs(5);
+/// A request that takes longer than this in all is given up; it may be sent again.
+pub const REQUEST_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// What `Retry-After` says when the house is behind, and when an engine is busy.
+pub const BEHIND_RETRY_SECS: u32 = 5;
+pub const BUSY_RETRY_SECS: u32 = 1;
+
+/// Bytes of an idempotency key.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// Entries that one piece of feedback names.
+pub const FEEDBACK_ENTRIES_MAX: usize = 200;
+/// Entry keys of one mark or announcement; feedback about a subject may need several of these.
+pub const MARK_KEYS_MAX: usize = 1_000;
+/// Characters of somebody else's text that a reason quotes.
+pub const QUOTED_CHARS_MAX: usize = 60;
+
+const _: () = assert!(BODY_TIME_MAX.as_secs() < REQUEST_TIME_MAX.as_secs());
+const _: () = assert!(FEEDBACK_ENTRIES_MAX <= MARK_KEYS_MAX && MARK_KEYS_MAX <= wire::LIST_MAX);
+
+/// Settings of the intake.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Records handed to one turn at most.
+    pub records_max: usize,
+    /// Whose changes come by topic, and by HTTP where no keys are asked for.
+    pub tenant: Tenant,
+    /// Records that may wait behind us before HTTP is asked to come later.
+    pub lag_records_max: u64,
+    /// HTTP requests that are worked on at once.
+    pub requests_max: usize,
+}

@@ -1,0 +1,101 @@
+//! Who may enter by HTTP, and what a request's headers must say.
+
+use std::fmt;
+
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use model::Tenant;
+use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    answer::Answer,
+    config::IDEMPOTENCY_KEY_BYTES_MAX,
+};
+
+/// What a body may be said to be; nothing said is as good.
+const MEDIA_TYPES: [&str; 4] = [
+    "application/json",
+    "application/cloudevents+json",
+    "application/cloudevents-batch+json",
+    "application/x-ndjson",
+];
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// A key by which a service shows whose changes it brings. Only its hash is kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    digest: [u8; 32],
+    tenant: Tenant,
+}
+
+impl ApiKey {
+    pub fn new(secret: &SecretString, tenant: Tenant) -> Self {
+        Self { digest: Sha256::digest(secret.expose_secret()).into(), tenant }
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiKey").field("tenant", &self.tenant).finish_non_exhaustive()
+    }
+}
+
+/// Whose changes a request brings. Hashes are compared, and all of them, so the time that takes says
+/// nothing about a key.
+pub fn tenant<'a>(headers: &HeaderMap, keys: &'a [ApiKey]) -> Result<&'a Tenant, Answer> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let bearer = match (given.next().and_then(|value| value.to_str().ok()), given.next()) {
+        (Some(text), None) => text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")),
+        _ => None,
+    };
+    let Some((_, secret)) = bearer else {
+        return Err(Answer::unauthorized("an API key is needed: `Authorization: Bearer <key>`"));
+    };
+    let digest: [u8; 32] = Sha256::digest(secret.trim()).into();
+    let mut found = None;
+    for key in keys {
+        if key.digest == digest {
+            found = Some(&key.tenant);
+        }
+    }
+    found.ok_or_else(|| Answer::unauthorized("there is no such API key"))
+}
+
+/// Without keys whoever reaches the port may enter, but not a page of another site through somebody's
+/// browser: browsers say where a page is from, services do not.
+pub fn same_origin(headers: &HeaderMap) -> Result<(), Answer> {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let same = match (text(header::ORIGIN), text(header::HOST)) {
+        (None, _) => true,
+        (Some(origin), Some(host)) => origin.split_once("://").is_some_and(|(_, from)| from == host),
+        (Some(_), None) => false,
+    };
+    if same { Ok(()) } else { Err(Answer::error(StatusCode::FORBIDDEN, "pages of other sites may not do this")) }
+}
+
+/// Whether the body is said to be something that is read here.
+pub fn media_type(headers: &HeaderMap) -> Result<(), Answer> {
+    let Some(given) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let essence = given.to_str().unwrap_or("?").split(';').next().unwrap_or_default().trim();
+    if MEDIA_TYPES.iter().any(|known| known.eq_ignore_ascii_case(essence)) {
+        return Ok(());
+    }
+    let reason = format!("the content type must be one of {}", MEDIA_TYPES.join(", "));
+    Err(Answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &reason))
+}
+
+/// The idempotency key, if there is one.
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Answer> {
+    let mut given = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    let visible = |text: &&str| text.bytes().all(|byte| byte.is_ascii_graphic());
+    let key = value.to_str().ok().filter(visible).filter(|key| (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()));
+    match (key, given.next()) {
+        (Some(key), None) => Ok(Some(key)),
+        _ => {
+            let reason = format!("the idempotency key must be one of 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible ASCII characters");
+            Err(Answer::error(StatusCode::BAD_REQUEST, &reason))
+        }
+    }
+}

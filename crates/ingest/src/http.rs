@@ -1,0 +1,199 @@
+//! The HTTP way: three paths, one for each sort. An answer with 202 means that what it counts as accepted
+//! is durable; any answer without it means that the same may be sent again, best with an idempotency key.
+//!
+//! Which hosts may be asked for is checked by who mounts this router.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, FromRequest as _, Request, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse as _, Response},
+    routing::post,
+};
+use model::{Millis, Tenant};
+use runtime::clock::Stopwatch;
+use tokio::{sync::Semaphore, time::timeout};
+use wire::cloud::{BODY_BYTES_MAX, parse_many};
+
+use crate::{
+    admit::Sort,
+    answer::{Answer, Asked, Judged},
+    config::{BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
+    door::{self, ApiKey},
+    metrics::Way,
+    run::{Ports, Trouble, apply},
+};
+
+/// Says whether the disk is down to its reserve.
+pub type DiskGauge = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// What the HTTP way works with.
+#[derive(Clone)]
+pub struct Http {
+    pub ports: Ports,
+    pub config: Config,
+    /// With keys, each request needs one, and it says whose changes these are. Without, they are the
+    /// configured tenant's, and only the machine itself may reach the port.
+    pub keys: Option<Vec<ApiKey>>,
+    pub disk_low: DiskGauge,
+}
+
+/// The routes of the intake.
+pub fn router(http: Http) -> Router {
+    let requests = Semaphore::new(http.config.requests_max);
+    let desk = Arc::new(Desk { http, requests, lag: Mutex::new(None) });
+    let mut router = Router::new();
+    for sort in Sort::ALL {
+        let take = move |State(desk): State<Arc<Desk>>, request: Request| async move { desk.take(sort, request).await };
+        router = router.route(sort.path(), post(take));
+    }
+    router.layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(desk)
+}
+
+struct Desk {
+    http: Http,
+    requests: Semaphore,
+    /// When the lag was measured, and whether it was too much.
+    lag: Mutex<Option<(i64, bool)>>,
+}
+
+impl From<Trouble> for Answer {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Busy(reason) => Self::busy(&reason),
+            Trouble::Full(reason) => Self::full(&reason),
+            Trouble::Broken(reason) => {
+                tracing::error!(reason, "a request failed");
+                Self::error(StatusCode::INTERNAL_SERVER_ERROR, "an engine is broken; the log of the service says more")
+            }
+        }
+    }
+}
+
+impl Desk {
+    async fn take(&self, sort: Sort, request: Request) -> Response {
+        let _at_work = self.http.ports.quiet.worker();
+        let watch = Stopwatch::start();
+        let answer = match timeout(REQUEST_TIME_MAX, self.answer(sort, request)).await {
+            Ok(Ok(answer) | Err(answer)) => answer,
+            Err(_) => Answer::busy("this took too long; nothing was acknowledged"),
+        };
+        self.http.ports.metrics.answered(sort, answer.status.as_str(), watch.elapsed());
+        answer.into_response()
+    }
+
+    /// What can be said without the body comes first, and what needs the engines last.
+    async fn answer(&self, sort: Sort, request: Request) -> Result<Answer, Answer> {
+        let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
+        let headers = request.headers().clone();
+        let tenant = self.enter(&headers)?;
+        door::media_type(&headers)?;
+        let key = door::idempotency_key(&headers)?;
+        if (self.http.disk_low)() {
+            return Err(Answer::full("the disk is down to its reserve"));
+        }
+        let body = read(request).await?;
+        match key {
+            None => {
+                self.not_behind().await?;
+                self.judge(sort, tenant, &body, self.now()).await
+            }
+            Some(key) => self.once(sort, tenant, &body, key).await,
+        }
+    }
+
+    fn enter(&self, headers: &HeaderMap) -> Result<&Tenant, Answer> {
+        match &self.http.keys {
+            Some(keys) => door::tenant(headers, keys),
+            None => door::same_origin(headers).map(|()| &self.http.config.tenant),
+        }
+    }
+
+    /// A request that may be repeated: the first answer stands for a day. When it was first seen is written
+    /// before anything is done and the answer after, so that a repetition after a crash does the same again.
+    async fn once(&self, sort: Sort, tenant: &Tenant, body: &Bytes, key: &str) -> Result<Answer, Answer> {
+        let store = &self.http.ports.store;
+        let asked = Asked::of(sort, body);
+        // Two prefixes of one length: no key of a client's choice can run into the other sort of entry.
+        let (seen_key, answer_key) = (format!("seen:{key}"), format!("said:{key}"));
+        if let Some(stands) = store.answered(tenant, &answer_key, self.now()).await.map_err(Trouble::from)? {
+            return same(asked, Asked::read_answered(&stands));
+        }
+        self.not_behind().await?;
+        let now = self.now();
+        let seen = store.answer(tenant, &seen_key, asked.seen(now), now).await.map_err(Trouble::from)?;
+        let first_seen = same(asked, Asked::read_seen(&seen))?;
+        let answer = self.judge(sort, tenant, body, first_seen).await?;
+        let stands = store.answer(tenant, &answer_key, asked.answered(&answer), self.now()).await;
+        same(asked, Asked::read_answered(&stands.map_err(Trouble::from)?))
+    }
+
+    async fn judge(&self, sort: Sort, tenant: &Tenant, body: &[u8], first_seen: Millis) -> Result<Answer, Answer> {
+        let ports = &self.http.ports;
+        let items = match parse_many(body) {
+            Ok(items) => items,
+            Err(error) => {
+                ports.metrics.refused(Way::Http, 1);
+                // An answer like any other: it is kept too.
+                return Ok(Answer::unreadable(&error));
+            }
+        };
+        let mut judged = Judged::of(items, sort, (tenant, first_seen), &ports.catalogue, &ports.zones);
+        ports.metrics.refused(Way::Http, judged.rejected());
+        let admitted = std::mem::take(&mut judged.admitted);
+        let verdicts = apply(ports, Way::Http, admitted).await?;
+        Ok(judged.answer(verdicts))
+    }
+
+    /// Whether those behind us keep up; asked once a second at most.
+    async fn not_behind(&self) -> Result<(), Answer> {
+        let now = self.now().0;
+        let measured = *self.lag.lock().unwrap_or_else(PoisonError::into_inner);
+        let behind = match measured {
+            Some((at, behind)) if (at..at.saturating_add(LAG_BELIEVED_MS)).contains(&now) => behind,
+            _ => {
+                let behind = self.lag().await? > self.http.config.lag_records_max;
+                *self.lag.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, behind));
+                behind
+            }
+        };
+        if behind { Err(Answer::behind()) } else { Ok(()) }
+    }
+
+    async fn lag(&self) -> Result<u64, Trouble> {
+        let mut lag = 0_u64;
+        for (group, topic) in LAG_OF {
+            let standing = self.http.ports.topics.standing(group, topic).await?;
+            lag += standing.iter().map(|at| at.end.saturating_sub(at.committed)).sum::<u64>();
+        }
+        Ok(lag)
+    }
+
+    fn now(&self) -> Millis {
+        Millis(self.http.ports.clock.now())
+    }
+}
+
+async fn read(request: Request) -> Result<Bytes, Answer> {
+    match timeout(BODY_TIME_MAX, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let reason = format!("the body has more than {BODY_BYTES_MAX} bytes");
+            Err(Answer::error(StatusCode::PAYLOAD_TOO_LARGE, &reason))
+        }
+        Ok(Err(_)) => Err(Answer::error(StatusCode::BAD_REQUEST, "the body did not arrive whole")),
+        Err(_) => Err(Answer::error(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")),
+    }
+}
+
+/// What stands under a key, if it stands there for the same request.
+fn same<T>(asked: Asked, stands: Option<(Asked, T)>) -> Result<T, Answer> {
+    match stands {
+        Some((of, what)) if of == asked => Ok(what),
+        Some(_) => Err(Asked::mismatch()),
+        None => Err(Trouble::Broken("what is kept under an idempotency key cannot be read".to_owned()).into()),
+    }
+}

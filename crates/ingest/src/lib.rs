@@ -1,0 +1,37 @@
+//! The intake: admits what upstream services say, or refuses it with a reason.
+//!
+//! Two ways in, one desk: records of the topic `changes`, and HTTP. Whatever comes is a CloudEvent of one of
+//! three sorts. A *change* updates its subject and becomes an event; a *fact* says what is true of a person
+//! (`tidings.follow`, `tidings.unfollow`, `tidings.profile`); *feedback* says what a person did
+//! (`tidings.read`, `tidings.cleared`). All of it is stored, then announced, then acknowledged, and all of
+//! it may be repeated.
+//!
+//! # Tour
+//!
+//! [`admit`] judges one CloudEvent, [`profile`] the fields of a person's profile; [`effects`] turns what was
+//! admitted into writes and records. [`door`] and [`answer`] are the HTTP way without its waiting: who may
+//! enter, and what is said. [`run`] is the topic way and the desk of both; [`http`] the other way.
+
+pub mod config;
+
+pub mod admit;
+pub mod profile;
+
+pub mod effects;
+
+pub mod answer;
+pub mod door;
+
+pub mod metrics;
+
+pub mod http;
+pub mod run;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use door::ApiKey;
+pub use http::{DiskGauge, Http, router};
+pub use metrics::IngestMetrics;
+pub use run::{Ports, run};

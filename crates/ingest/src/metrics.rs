@@ -1,0 +1,91 @@
+//! What the intake counts.
+
+use std::time::Duration;
+
+use prometheus::{HistogramVec, IntCounterVec};
+use runtime::metrics::Metrics;
+
+use crate::{
+    admit::{Admitted, Sort},
+    effects::Verdict,
+};
+
+/// The intake's metrics. Cheap to clone.
+#[derive(Clone)]
+pub struct IngestMetrics {
+    items: IntCounterVec,
+    refused: IntCounterVec,
+    requests: IntCounterVec,
+    seconds: HistogramVec,
+}
+
+/// By which way something came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    Topic,
+    Http,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Topic => "topic",
+            Self::Http => "http",
+        }
+    }
+}
+
+impl IngestMetrics {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
+        Ok(Self {
+            items: metrics.counter(
+                "tidings_ingest_admitted_total",
+                "Changes, facts and feedback that were admitted and are durable; \
+                 `ignored` ones are about persons who were erased.",
+                &["way", "sort", "outcome"],
+            )?,
+            refused: metrics.counter(
+                "tidings_ingest_refused_total",
+                "What was refused with a reason: over HTTP in the answer, by topic into quarantine.",
+                &["way"],
+            )?,
+            requests: metrics.counter(
+                "tidings_ingest_requests_total",
+                "HTTP requests by path and status; 429 means that the house is behind, 507 that its disk is nearly full.",
+                &["path", "status"],
+            )?,
+            seconds: metrics.seconds(
+                "tidings_ingest_request_seconds",
+                "How long a request took until its answer; what it brought was durable by then.",
+                &["path"],
+            )?,
+        })
+    }
+
+    pub(crate) fn applied(&self, way: Way, sort: &str, verdict: &Verdict) {
+        match verdict {
+            Verdict::Taken => self.items.with_label_values(&[way.name(), sort, "taken"]).inc(),
+            Verdict::Ignored => self.items.with_label_values(&[way.name(), sort, "ignored"]).inc(),
+            Verdict::Refused(_) => self.refused(way, 1),
+        }
+    }
+
+    pub(crate) fn refused(&self, way: Way, many: usize) {
+        self.refused.with_label_values(&[way.name()]).inc_by(many as u64);
+    }
+
+    pub(crate) fn answered(&self, sort: Sort, status: &str, took: Duration) {
+        self.requests.with_label_values(&[sort.path(), status]).inc();
+        self.seconds.with_label_values(&[sort.path()]).observe(took.as_secs_f64());
+    }
+}
+
+/// What an admitted thing is called in the metrics.
+pub(crate) fn sort_of(admitted: &Admitted) -> &'static str {
+    match admitted {
+        Admitted::Change(_) => "change",
+        Admitted::Follow(_) => "follow",
+        Admitted::Profile { .. } => "profile",
+        Admitted::Feedback { .. } => "feedback",
+    }
+}

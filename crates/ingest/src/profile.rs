@@ -1,0 +1,112 @@
+//! The fields of a person's profile as they may be stated from outside.
+
+use model::{
+    Cell, State,
+    civil::Zones,
+    person::profile::{EMAIL, EMAIL_OFF, ERASED, FULL_DAY, LANGUAGE, NAME, ZONE},
+};
+use serde_json::{Map, Value};
+
+use crate::admit::{Refused, pointer, quoted, refuse, unknown_field};
+
+/// What may be stated.
+const KNOWN: [&str; 5] = [ZONE, EMAIL, NAME, LANGUAGE, EMAIL_OFF];
+
+/// Bytes of an address, by RFC 5321: 256 with its angle brackets.
+const EMAIL_BYTES_MAX: usize = 254;
+const LOCAL_PART_BYTES_MAX: usize = 64;
+const LABEL_BYTES_MAX: usize = 63;
+const NAME_BYTES_MAX: usize = 256;
+/// Bytes of a language tag; RFC 5646 asks that 35 be taken.
+const LANGUAGE_BYTES_MAX: usize = 35;
+
+/// The cells that a profile's data states; null takes a value away.
+pub fn cells(data: &Map<String, Value>, version: i64, zones: &Zones) -> Result<State, Refused> {
+    let mut state = State::default();
+    for (field, value) in data.iter().filter(|(field, _)| *field != "person") {
+        if [ERASED, FULL_DAY].contains(&field.as_str()) {
+            return refuse(pointer(field), format!("`{field}` cannot be set from outside"));
+        }
+        if !KNOWN.contains(&field.as_str()) {
+            return unknown_field(field, &KNOWN);
+        }
+        let value = value_of(field, value, zones).map_err(|reason| Refused::new(pointer(field), reason))?;
+        state.set(field, Cell { version, value });
+    }
+    if state.is_empty() {
+        return refuse("/data", "it states nothing about the person");
+    }
+    Ok(state)
+}
+
+fn value_of(field: &str, value: &Value, zones: &Zones) -> Result<Option<model::Value>, String> {
+    match (field, value) {
+        (_, Value::Null) => Ok(None),
+        (EMAIL_OFF, Value::Bool(flag)) => Ok(Some(model::Value::Flag(*flag))),
+        (EMAIL_OFF, _) => Err("it is not true or false".to_owned()),
+        (_, Value::String(text)) => {
+            match field {
+                ZONE => zone(text, zones),
+                EMAIL => mailbox(text),
+                LANGUAGE => language(text),
+                _ => name(text),
+            }?;
+            Ok(Some(model::Value::text(text)))
+        }
+        _ => Err("it is not a text".to_owned()),
+    }
+}
+
+fn zone(text: &str, zones: &Zones) -> Result<(), String> {
+    match zones.get(text) {
+        Some(_) => Ok(()),
+        None => Err(format!("`{}` is no time zone, as in Europe/Berlin", quoted(text))),
+    }
+}
+
+/// Whether mail could go there. What would be unsafe in a header or in SMTP is out: blanks, controls and
+/// the characters by which lists, comments and quotes are written.
+fn mailbox(text: &str) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("it is no address for mail: {what}"));
+    if text.len() > EMAIL_BYTES_MAX {
+        return wrong("too long");
+    }
+    if text.chars().any(|c| c.is_control() || c.is_whitespace() || "<>()[],;:\\\"".contains(c)) {
+        return wrong("a character that has no place there");
+    }
+    let Some((local, domain)) = text.split_once('@') else { return wrong("no @") };
+    let dotted = |part: &str| part.starts_with('.') || part.ends_with('.') || part.contains("..");
+    if local.is_empty() || local.len() > LOCAL_PART_BYTES_MAX || dotted(local) {
+        return wrong("the part before the @");
+    }
+    if domain.contains('@') || !domain.split('.').all(is_label) {
+        return wrong("the part after the @");
+    }
+    Ok(())
+}
+
+fn is_label(label: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '-';
+    (1..=LABEL_BYTES_MAX).contains(&label.len())
+        && label.chars().all(inside)
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+}
+
+fn language(text: &str) -> Result<(), String> {
+    let is_subtag = |tag: &str| (1..=8).contains(&tag.len()) && tag.chars().all(|c| c.is_ascii_alphanumeric());
+    if text.len() <= LANGUAGE_BYTES_MAX && text.split('-').all(is_subtag) {
+        return Ok(());
+    }
+    Err(format!("`{}` is no language tag, as in en or pt-BR", quoted(text)))
+}
+
+fn name(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() {
+        return Err("it is empty; null takes it away".to_owned());
+    }
+    if text.len() > NAME_BYTES_MAX || text.chars().any(char::is_control) {
+        return Err(format!("it has more than {NAME_BYTES_MAX} bytes or a control character"));
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! The topic way, and the desk of both ways: stored, then announced, then acknowledged.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use catalogue::Catalogue;
+use futures::try_join;
+use model::{Millis, State, civil::Zones, entry::DayKey};
+use runtime::{Clock, Quiet, Shutdown};
+use store::{StateKey, Store, StoreError};
+use topic::{
+    Batch, Membership, Mode, NewRecord, Record, TopicError, Topics,
+    drive::{Drive, Work, drive},
+};
+use wire::{Quarantined, topics};
+
+use crate::{
+    admit::{Admitted, Refused, admit},
+    config::{Config, GROUP},
+    effects::{Effects, Known, Questions, Verdict},
+    metrics::{IngestMetrics, Way, sort_of},
+};
+
+/// What the room works with.
+#[derive(Clone)]
+pub struct Ports {
+    pub topics: Arc<dyn Topics>,
+    pub store: Arc<dyn Store>,
+    pub catalogue: Arc<Catalogue>,
+    /// The time zones that a profile may name.
+    pub zones: Zones,
+    pub clock: Clock,
+    pub quiet: Quiet,
+    pub shutdown: Shutdown,
+    pub metrics: IngestMetrics,
+}
+
+/// Why nothing was acknowledged.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error("{0}")]
+    Busy(String),
+    #[error("{0}")]
+    Full(String),
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        let text = error.to_string();
+        match error {
+            StoreError::Busy(_) => Self::Busy(text),
+            StoreError::Full(_) => Self::Full(text),
+            StoreError::Broken(_) => Self::Broken(text),
+        }
+    }
+}
+
+impl From<TopicError> for Trouble {
+    fn from(error: TopicError) -> Self {
+        let text = error.to_string();
+        match error {
+            TopicError::Busy(_) => Self::Busy(text),
+            TopicError::Full(_) => Self::Full(text),
+            TopicError::Refused(_) | TopicError::Broken(_) => Self::Broken(text),
+        }
+    }
+}
+
+/// Runs the topic way until the shutdown, or until an engine cannot go on.
+pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
+    let membership = Membership {
+        group: GROUP.into(),
+        lead: topics::CHANGES.into(),
+        companions: Vec::new(),
+        state: None,
+        mode: Mode::Plain,
+    };
+    let loop_ = Drive {
+        topics: ports.topics.clone(),
+        membership,
+        clock: ports.clock.clone(),
+        quiet: ports.quiet.clone(),
+        shutdown: ports.shutdown.clone(),
+        records_max: config.records_max,
+    };
+    drive(loop_, &mut Ingest { ports, config }).await
+}
+
+struct Ingest {
+    ports: Ports,
+    config: Config,
+}
+
+#[async_trait]
+impl Work for Ingest {
+    fn restore(&mut self, _: u32, _: Vec<Record>) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn forget(&mut self, _: u32) {}
+
+    fn due(&self, _: u32) -> Option<i64> {
+        None
+    }
+
+    async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        let (mut admitted, mut from, mut rejects) = (Vec::new(), Vec::new(), Vec::new());
+        for record in &batch.records {
+            match self.judge(record) {
+                Ok(one) => {
+                    admitted.push(one);
+                    from.push(record);
+                }
+                Err(reason) => rejects.push(self.quarantined(record, &reason)?),
+            }
+        }
+        self.ports.metrics.refused(Way::Topic, rejects.len());
+        let verdicts = apply(&self.ports, Way::Topic, admitted).await?;
+        for (record, verdict) in from.into_iter().zip(verdicts) {
+            if let Verdict::Refused(refused) = verdict {
+                rejects.push(self.quarantined(record, &refused)?);
+            }
+        }
+        Ok(rejects)
+    }
+
+    async fn committed(&mut self, _: u32) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn aborted(&mut self, _: u32) {}
+}
+
+impl Ingest {
+    /// Law 3: judged against the instant at which the record was appended, whenever it is read.
+    fn judge(&self, record: &Record) -> Result<Admitted, Refused> {
+        let value = record.value.as_ref().ok_or_else(|| Refused::new("/", "the record has no value"))?;
+        let cloud = wire::change::decode(value).map_err(|error| Refused::new("/", error.to_string()))?;
+        let Ports { catalogue, zones, .. } = &self.ports;
+        admit(cloud, &self.config.tenant, Millis(record.appended), catalogue, zones)
+    }
+
+    fn quarantined(&self, record: &Record, reason: &impl Display) -> anyhow::Result<NewRecord> {
+        let quarantined = Quarantined {
+            topic: record.topic.to_string(),
+            partition: record.partition,
+            offset: record.offset,
+            appended: Millis(record.appended),
+            key: record.key.clone(),
+            value: record.value.clone(),
+            cut: false,
+            reason: reason.to_string(),
+            at: Millis(self.ports.clock.now()),
+            room: GROUP.to_owned(),
+        };
+        let value = Some(wire::quarantined::encode(&quarantined)?);
+        Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
+    }
+}
+
+/// The desk: when it returns, everything that was taken is stored and announced.
+pub(crate) async fn apply(ports: &Ports, way: Way, admitted: Vec<Admitted>) -> Result<Vec<Verdict>, Trouble> {
+    if admitted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let now = Millis(ports.clock.now());
+    let known = ask(ports, Questions::of(&admitted, now), now).await?;
+    let sorts: Vec<&str> = admitted.iter().map(sort_of).collect();
+    let Effects { states, follows, marks, records, verdicts } = Effects::of(admitted, &known, now);
+    let store = &ports.store;
+    // Nothing of these depends on another, and one wait for the disk is enough.
+    try_join!(
+        async { if states.is_empty() { Ok(()) } else { store.merge(states.into_iter().collect()).await } },
+        async { if follows.is_empty() { Ok(()) } else { store.follow(follows).await } },
+        async { if marks.is_empty() { Ok(()) } else { store.write(marks, now).await } },
+    )?;
+    if !records.is_empty() {
+        ports.topics.append(records).await?;
+    }
+    for (sort, verdict) in sorts.into_iter().zip(&verdicts) {
+        ports.metrics.applied(way, sort, verdict);
+    }
+    Ok(verdicts)
+}
+
+async fn ask(ports: &Ports, questions: Questions, now: Millis) -> Result<Known, StoreError> {
+    let persons = async {
+        let keys: Vec<StateKey> = questions.persons.into_iter().collect();
+        let states: Vec<State> = if keys.is_empty() { Vec::new() } else { ports.store.states(&keys).await? };
+        Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(states).collect())
+    };
+    let days = async {
+        let keys: Vec<DayKey> = questions.days.into_iter().collect();
+        let rows = if keys.is_empty() { Vec::new() } else { ports.store.read(&keys, now).await? };
+        Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(rows).collect())
+    };
+    let (persons, days) = try_join!(persons, days)?;
+    Ok(Known { persons, days })
+}

@@ -1,0 +1,66 @@
+//! What is rendered: the facts of one mail, borrowed from whoever has them.
+
+use std::collections::BTreeMap;
+
+use model::{Kind, Millis, PlanName, Reason, State, SubjectRef, civil::Zone};
+
+/// All that one mail is made of. The same input gives the same bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct MailInput<'a> {
+    pub plan: &'a PlanName,
+    /// How to greet, if the person has a name.
+    pub name: Option<&'a str>,
+    /// The person's zone: days and times are said in it.
+    pub zone: &'a Zone,
+    /// When the mail is due.
+    pub due: Millis,
+    /// In the order of the plan; an empty one is left out.
+    pub sections: &'a [SectionInput<'a>],
+    /// What the subjects refer to (`Catalogue::related_refs`), and what the reasons name.
+    pub related: &'a BTreeMap<SubjectRef, State>,
+}
+
+/// A part of a mail.
+#[derive(Clone, Debug)]
+pub struct SectionInput<'a> {
+    pub title: &'a str,
+    pub items: Vec<ItemInput<'a>>,
+    /// So many more wait for the next digest.
+    pub more: usize,
+}
+
+/// One thing that is told.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemInput<'a> {
+    /// The kind whose sentence says it.
+    pub kind: &'a Kind,
+    pub subject: &'a SubjectRef,
+    pub state: &'a State,
+    pub reasons: &'a [Reason],
+    /// It may have been sent before.
+    pub maybe: bool,
+}
+
+/// A mail, ready for its headers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rendered {
+    /// The subject line: one line, without control characters.
+    pub headline: String,
+    /// What a mailbox shows beside it; the HTML carries it too, if its layout prints it.
+    pub preheader: String,
+    pub html: String,
+    pub text: String,
+}
+
+/// Why a mail could not be rendered: the catalogue and its data do not fit each other, or a limit was hit.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RenderError {
+    #[error("there is no plan `{0}` with a mail")]
+    NoPlan(PlanName),
+    #[error("there is no kind `{0}`")]
+    NoKind(Kind),
+    #[error("{part} is longer than {most} bytes")]
+    Long { part: String, most: usize },
+    #[error("{file}:{line}: {what}")]
+    Template { file: String, line: usize, what: String },
+}

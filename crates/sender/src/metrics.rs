@@ -1,0 +1,40 @@
+//! What the sender counts.
+
+use prometheus::{HistogramVec, IntCounterVec};
+use runtime::metrics::Metrics;
+
+/// The sender's metrics.
+#[derive(Clone)]
+pub struct SenderMetrics {
+    pub outcomes_total: IntCounterVec,
+    pub left_out_total: IntCounterVec,
+    pub quarantined_total: IntCounterVec,
+    pub hand_over_seconds: HistogramVec,
+}
+
+impl SenderMetrics {
+    pub fn new(metrics: &Metrics) -> anyhow::Result<Self> {
+        Ok(Self {
+            outcomes_total: metrics.counter(
+                "tidings_sender_outcomes_total",
+                "What became of Readys: sent, nothing, refused, unknown, deferred; `unknown` wants a person's eye.",
+                &["channel", "outcome"],
+            )?,
+            left_out_total: metrics.counter(
+                "tidings_sender_left_out_total",
+                "Entries left out of a message at the last check, by reason.",
+                &["why"],
+            )?,
+            quarantined_total: metrics.counter(
+                "tidings_sender_quarantined_total",
+                "Records of ready that could not be read.",
+                &[],
+            )?,
+            hand_over_seconds: metrics.seconds(
+                "tidings_sender_hand_over_seconds",
+                "From the start of a hand-over to the courier's answer.",
+                &["channel"],
+            )?,
+        })
+    }
+}

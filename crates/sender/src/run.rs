@@ -1,0 +1,400 @@
+//! The sender in the loop: reads the journal and the facts of a batch at once, then checks, claims, hands
+//! over and records each Ready, several at a time. Its reports are the turn's records.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use catalogue::{Catalogue, truth};
+use courier::{Courier, Gate, Handed, Message};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use model::{
+    Millis, Row, State, Tenant, World,
+    civil::Zones,
+    delivery::Delivery,
+    entry::DayKey,
+    fault::{self, Fault},
+    partition,
+    ready::Ready,
+};
+use render::Renderer;
+use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, crash};
+use store::{
+    Claim, Claimed, Journalled, Record, Recorded, StateKey, Store,
+    world::{self, Wanted},
+};
+use topic::{
+    Batch, Membership, Mode, NewRecord, Topics,
+    drive::{Drive, Work, drive},
+};
+use wire::{Inbox, topics};
+
+use crate::{
+    check::{self, Checked, Facts},
+    config::{Config, GROUP, retry_ms},
+    message::{Making, message_id},
+    metrics::SenderMetrics,
+    past::{Past, past},
+    report,
+};
+
+/// What the sender is given.
+#[derive(Clone)]
+pub struct Ports {
+    pub topics: Arc<dyn Topics>,
+    pub store: Arc<dyn Store>,
+    pub courier: Arc<dyn Courier>,
+    pub catalogue: Arc<Catalogue>,
+    pub renderer: Arc<Renderer>,
+    pub zones: Zones,
+    pub clock: Clock,
+    pub quiet: Quiet,
+    pub shutdown: Shutdown,
+    pub metrics: SenderMetrics,
+}
+
+/// The topic the sender reads.
+pub fn membership() -> Membership {
+    Membership { group: GROUP.into(), lead: topics::READY.into(), companions: Vec::new(), state: None, mode: Mode::Plain }
+}
+
+/// Runs the sender until the shutdown.
+pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
+    let drive_with = Drive {
+        topics: ports.topics.clone(),
+        membership: membership(),
+        clock: ports.clock.clone(),
+        quiet: ports.quiet.clone(),
+        shutdown: ports.shutdown.clone(),
+        records_max: config.records_max,
+    };
+    let seed = u64::from(std::process::id()) << 32;
+    let mut sender = Sender { ports, config, tokens: AtomicU64::new(seed) };
+    drive(drive_with, &mut sender).await
+}
+
+struct Sender {
+    ports: Ports,
+    config: Config,
+    tokens: AtomicU64,
+}
+
+/// What was loaded for a batch.
+struct Loaded {
+    journal: BTreeMap<model::ReadyId, Journalled>,
+    facts: check::FactsOf,
+    world: World,
+}
+
+#[async_trait]
+impl Work for Sender {
+    fn restore(&mut self, _: u32, _: Vec<topic::Record>) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn forget(&mut self, _: u32) {}
+
+    fn due(&self, _: u32) -> Option<i64> {
+        None
+    }
+
+    async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        let (readys, mut records) = self.read(batch)?;
+        let loaded = self.load(&readys).await?;
+        let sender = &*self;
+        // Boxed: the compiler cannot see through the borrowed futures of a trait's method otherwise.
+        let loaded = &loaded;
+        let deliveries: Vec<_> = readys.iter().map(|ready| sender.deliver(ready, loaded).boxed()).collect();
+        let deliveries = futures::stream::iter(deliveries).buffered(self.config.at_once_max.max(1));
+        let deliveries: Vec<Delivery> = deliveries.try_collect().await?;
+        for delivery in deliveries {
+            records.push(inbox_record(delivery)?);
+        }
+        Ok(records)
+    }
+
+    async fn committed(&mut self, _: u32) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn aborted(&mut self, _: u32) {}
+}
+
+impl Sender {
+    /// The Readys of a batch, each once; what cannot be read goes to quarantine.
+    fn read(&self, batch: &Batch) -> anyhow::Result<(Vec<Ready>, Vec<NewRecord>)> {
+        let mut readys: Vec<Ready> = Vec::new();
+        let mut rejects = Vec::new();
+        for record in &batch.records {
+            match wire::ready::decode(record.value.as_deref().unwrap_or_default()) {
+                // Two tries of one Ready in one batch: the later one knows more.
+                Ok(ready) => {
+                    readys.retain(|other| other.id != ready.id);
+                    readys.push(ready);
+                }
+                Err(reason) => {
+                    self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc();
+                    rejects.push(quarantined(record, &reason.to_string(), Millis(self.ports.clock.now()))?);
+                }
+            }
+        }
+        Ok((readys, rejects))
+    }
+
+    /// One Ready, from the journal to the report.
+    async fn deliver(&self, ready: &Ready, loaded: &Loaded) -> anyhow::Result<Delivery> {
+        let now = Millis(self.ports.clock.now());
+        let none = Journalled::default();
+        let journalled = loaded.journal.get(&ready.id).unwrap_or(&none);
+        let taken = if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past(ready, journalled, now) };
+        let delivery = match taken {
+            Past::Ended(record) => report::of_record(ready, &record),
+            Past::NotBefore(until) => report::deferred(ready, until, now),
+            Past::Unclear(claim) => self.resolve(ready, &claim, loaded).await?,
+            Past::Open => self.send(ready, loaded).await?,
+        };
+        let outcome = outcome_name(&delivery);
+        self.ports.metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
+        Ok(delivery)
+    }
+
+    /// A claim outlived its deadline: asks the courier, and only if it cannot tell is it unknown.
+    async fn resolve(&self, ready: &Ready, claim: &Claim, loaded: &Loaded) -> anyhow::Result<Delivery> {
+        let from = self.ports.catalogue.mails.get(&ready.plan).map_or("", |mail| mail.from.as_str());
+        let outcome = self.ports.courier.outcome(&message_id(ready, from)).await?;
+        let what = match outcome {
+            courier::Outcome::Sent => Recorded::Sent,
+            courier::Outcome::NotSent => Recorded::NotSent,
+            courier::Outcome::CannotTell => Recorded::Unknown,
+        };
+        // What the claim did not tell stays behind, for the reason that it has now.
+        let now = Millis(self.ports.clock.now());
+        let facts = loaded.facts.get(&ready.id);
+        let why = facts.map(|facts| check::check(ready, facts, &loaded.world, &self.ports.catalogue, now).left);
+        let why = |key| why.iter().flatten().find(|(other, _)| *other == key).map_or(model::Why::NoLongerTrue, |(_, why)| *why);
+        let left = ready.entries.iter().filter(|entry| !claim.told.contains(&entry.key));
+        let left = left.map(|entry| (entry.key, why(entry.key))).collect();
+        let record = self.record(ready, claim.attempt, what, left).await?;
+        match what {
+            // A try that certainly did not go out is history; this one may go.
+            Recorded::NotSent if claim.attempt < ready.attempt => self.send(ready, loaded).await,
+            Recorded::NotSent => Ok(report::deferred(ready, record.at, record.at)),
+            _ => Ok(report::of_record(ready, &record)),
+        }
+    }
+
+    /// Checks, claims, hands over, records.
+    async fn send(&self, ready: &Ready, loaded: &Loaded) -> anyhow::Result<Delivery> {
+        let now = Millis(self.ports.clock.now());
+        let unknown = Facts::default();
+        let facts = loaded.facts.get(&ready.id).unwrap_or(&unknown);
+        let checked = check::check(ready, facts, &loaded.world, &self.ports.catalogue, now);
+        for (_, why) in &checked.left {
+            self.ports.metrics.left_out_total.with_label_values(&[why.text()]).inc();
+        }
+        if checked.told.is_empty() {
+            let record = self.record(ready, ready.attempt, Recorded::Nothing, checked.left).await?;
+            return Ok(report::of_record(ready, &record));
+        }
+        let making = Making {
+            catalogue: &self.ports.catalogue,
+            renderer: &self.ports.renderer,
+            zones: &self.ports.zones,
+            subjects: &loaded.world.subjects,
+        };
+        let message = match making.message(ready, facts, &checked) {
+            Ok(message) => message,
+            Err(error) => {
+                // A mail that cannot be made will not be made by trying: it ends, and a person looks.
+                tracing::error!(ready = %ready.id, plan = %ready.plan, error = format!("{error:#}"), "a mail could not be made");
+                let record = self.record(ready, ready.attempt, Recorded::Refused, checked.left).await?;
+                return Ok(report::of_record(ready, &record));
+            }
+        };
+        self.hand(ready, &message, checked).await
+    }
+
+    async fn hand(&self, ready: &Ready, message: &Message, checked: Checked) -> anyhow::Result<Delivery> {
+        let watch = Stopwatch::start();
+        let gate = ClaimGate { sender: self, ready, checked: &checked };
+        let handed = self.ports.courier.hand(message, &gate).await?;
+        let seconds = watch.elapsed().as_secs_f64();
+        self.ports.metrics.hand_over_seconds.with_label_values(&[ready.channel.name()]).observe(seconds);
+        let what = match &handed {
+            Handed::Accepted => {
+                crash::point(crash::SENT);
+                Recorded::Sent
+            }
+            Handed::Stopped => {
+                // Somebody else's claim stands, or our own was too late; the journal knows more next time.
+                let now = Millis(self.ports.clock.now());
+                return Ok(report::deferred(ready, now.plus(self.config.claim_ms), now));
+            }
+            Handed::NotNow(reason) => {
+                tracing::warn!(ready = %ready.id, reason, "not handed over, tried again later");
+                Recorded::NotSent
+            }
+            Handed::Refused(reason) => {
+                tracing::warn!(ready = %ready.id, reason, "refused for good");
+                Recorded::Refused
+            }
+            Handed::Unknown(reason) => {
+                tracing::error!(ready = %ready.id, reason, "nobody can say whether this was sent");
+                Recorded::Unknown
+            }
+        };
+        let record = self.record(ready, ready.attempt, what, checked.left).await?;
+        if what == Recorded::NotSent {
+            let until = record.at.plus(retry_ms(ready.attempt));
+            return Ok(report::deferred(ready, until, record.at));
+        }
+        Ok(report::of_record(ready, &record))
+    }
+
+    async fn record(
+        &self,
+        ready: &Ready,
+        attempt: u16,
+        what: Recorded,
+        left: Vec<(model::EntryKey, model::Why)>,
+    ) -> anyhow::Result<Record> {
+        let record = Record { ready: ready.id, attempt, at: Millis(self.ports.clock.now()), what, left };
+        self.ports.store.record(&ready.tenant, record.clone()).await.context("journal")?;
+        Ok(record)
+    }
+
+    /// The journal, profiles, days, subjects and follows of all Readys of a batch, each read once.
+    async fn load(&self, readys: &[Ready]) -> anyhow::Result<Loaded> {
+        let mut journal = BTreeMap::new();
+        let tenants: BTreeSet<&Tenant> = readys.iter().map(|ready| &ready.tenant).collect();
+        for tenant in tenants {
+            let ids: Vec<_> = readys.iter().filter(|ready| ready.tenant == *tenant).map(|ready| ready.id).collect();
+            let found = self.ports.store.journalled(tenant, &ids).await.context("journal")?;
+            journal.extend(ids.into_iter().zip(found));
+        }
+        let keys: Vec<StateKey> =
+            readys.iter().map(|ready| StateKey::Person(ready.tenant.clone(), ready.person.clone())).collect();
+        let profiles = self.ports.store.states(&keys).await.context("profiles")?;
+        let days: BTreeSet<DayKey> = readys.iter().flat_map(days_of).collect();
+        let days: Vec<DayKey> = days.into_iter().collect();
+        let rows = self.ports.store.read(&days, Millis(self.ports.clock.now())).await.context("days")?;
+        let rows: BTreeMap<DayKey, Vec<Row>> = days.into_iter().zip(rows).collect();
+        let mut facts = BTreeMap::new();
+        for (ready, profile) in readys.iter().zip(profiles) {
+            let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
+            let view = model::fold::fold(own.iter().filter_map(|day| rows.get(day)).flatten());
+            facts.insert(ready.id, Facts { profile, view });
+        }
+        let refers_to = |state: &State| self.ports.catalogue.related_refs(state);
+        let world = world::load(&*self.ports.store, wanted(readys), &refers_to).await.context("the world of readys")?;
+        Ok(Loaded { journal, facts, world })
+    }
+
+    fn token(&self) -> [u8; 16] {
+        let mut token = [0; 16];
+        token[..8].copy_from_slice(&self.tokens.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        token[8..].copy_from_slice(&self.ports.clock.now().to_be_bytes());
+        token
+    }
+}
+
+/// Claims the attempt when the courier asks, as late as its protocol allows.
+struct ClaimGate<'a> {
+    sender: &'a Sender,
+    ready: &'a Ready,
+    checked: &'a Checked,
+}
+
+#[async_trait]
+impl Gate for ClaimGate<'_> {
+    async fn may_go(&self) -> bool {
+        let now = Millis(self.sender.ports.clock.now());
+        let claim = Claim {
+            ready: self.ready.id,
+            attempt: self.ready.attempt,
+            token: self.sender.token(),
+            at: now,
+            deadline: now.plus(self.sender.config.claim_ms),
+            told: self.checked.told.iter().map(|entry| entry.key).collect(),
+        };
+        let deadline = claim.deadline;
+        let claimed = self.sender.ports.store.claim(&self.ready.tenant, claim).await;
+        crash::point(crash::CLAIMED);
+        match claimed {
+            Ok(Claimed::Yours) => Millis(self.sender.ports.clock.now()) < deadline,
+            Ok(Claimed::Theirs(_)) => fault::planted(Fault::ClaimIgnored),
+            Err(error) => {
+                tracing::warn!(ready = %self.ready.id, %error, "could not be claimed");
+                false
+            }
+        }
+    }
+}
+
+/// What the entries of Readys speak of.
+fn wanted(readys: &[Ready]) -> Wanted {
+    let mut wanted = Wanted::default();
+    for ready in readys {
+        for entry in &ready.entries {
+            wanted.subjects.insert((ready.tenant.clone(), entry.subject.clone()));
+            for target in truth::targets(&entry.reasons) {
+                wanted.follows.insert((ready.tenant.clone(), ready.person.clone(), target.clone()));
+                // Named in "why you get this".
+                wanted.subjects.insert((ready.tenant.clone(), target));
+            }
+        }
+    }
+    wanted
+}
+
+fn days_of(ready: &Ready) -> Vec<DayKey> {
+    let day = |entry: &model::ready::ReadyEntry| DayKey {
+        tenant: ready.tenant.clone(),
+        person: ready.person.clone(),
+        day: entry.key.day(),
+    };
+    ready.entries.iter().map(day).collect()
+}
+
+fn outcome_name(delivery: &Delivery) -> &'static str {
+    use model::delivery::Outcome;
+    match delivery.outcome {
+        Outcome::Sent { .. } => "sent",
+        Outcome::Nothing { .. } => "nothing",
+        Outcome::Refused { .. } => "refused",
+        Outcome::Unknown { .. } => "unknown",
+        Outcome::Deferred { .. } => "deferred",
+    }
+}
+
+fn inbox_record(delivery: Delivery) -> anyhow::Result<NewRecord> {
+    Ok(NewRecord {
+        topic: topics::INBOX.into(),
+        partition: partition::of_person(&delivery.tenant, &delivery.person),
+        key: wire::key::person(&delivery.tenant, &delivery.person),
+        value: Some(wire::inbox::encode(&Inbox::Delivery(delivery))?),
+    })
+}
+
+fn quarantined(record: &topic::Record, reason: &str, at: Millis) -> anyhow::Result<NewRecord> {
+    let quarantined = wire::Quarantined {
+        topic: record.topic.to_string(),
+        partition: record.partition,
+        offset: record.offset,
+        appended: Millis(record.appended),
+        key: record.key.clone(),
+        value: record.value.clone(),
+        cut: false,
+        reason: reason.to_owned(),
+        at,
+        room: GROUP.to_owned(),
+    };
+    let value = Some(wire::quarantined::encode(&quarantined)?);
+    Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
+}

@@ -1,0 +1,198 @@
+//! From text to [`Scenario`]: the head, then line by line. A line that is wrong is noted and reading goes
+//! on, so that one look at the messages is enough.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use catalogue::problem::{Problems, Source, did_you_mean, one_of};
+use model::Millis;
+
+use crate::{
+    args::Args,
+    calendar::Calendar,
+    head::{FindWords, HEAD, Head},
+    lines,
+    scenario::{Act, Expected, Line, Scenario, What},
+    token::{Token, Wrong},
+    verb::{self, Place, VERBS},
+};
+
+/// The file beside a catalogue that defines its words.
+pub const WORDS: &str = "words.txt";
+
+/// Reads a scenario that brings all its words.
+pub fn parse(file: &str, text: &str) -> Result<Scenario, Problems> {
+    parse_with(file, text, &|_| None)
+}
+
+/// Reads a scenario; `find` finds the words of the catalogue in a folder: their file's name and text.
+pub fn parse_with(file: &str, text: &str, find: FindWords<'_>) -> Result<Scenario, Problems> {
+    let mut parser = Parser {
+        source: Source { file, text },
+        problems: Problems::default(),
+        head: Head::default(),
+        lines: Vec::new(),
+        now: (Millis(0), Millis(0)),
+    };
+    let proves = parser.first_line();
+    let (lines, problems) = lines::read(&parser.source);
+    parser.problems.extend(problems);
+    parser.read_head(&lines, find);
+    let calendar = parser.head.calendar();
+    parser.now = (calendar.start(), calendar.start());
+    parser.read_body(&lines, &calendar);
+    let catalogue = parser.head.catalogue.take().unwrap_or_default();
+    parser.problems.settle()?;
+    Ok(Scenario { file: file.to_owned(), proves, catalogue, calendar, lines: parser.lines })
+}
+
+/// Reads a scenario from a file, with the words of its catalogue. The outer error is that the file cannot
+/// be read.
+pub fn load(path: &Path) -> anyhow::Result<Result<Scenario, Problems>> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {file}"))?;
+    Ok(parse_with(&file, &text, &|catalogue| {
+        let words = find_catalogue(path, catalogue)?.join(WORDS);
+        let text = std::fs::read_to_string(&words).ok()?;
+        Some((words.display().to_string(), text))
+    }))
+}
+
+/// The folder of a scenario's catalogue: looked for beside the file and in each folder above it, so that a
+/// file says the same wherever the project lies.
+pub fn find_catalogue(scenario: &Path, catalogue: &str) -> Option<PathBuf> {
+    let full = std::path::absolute(scenario).ok()?;
+    let mut found = full.ancestors().skip(1).map(|folder| folder.join(catalogue));
+    found.find(|folder| folder.join("catalogue.yaml").is_file())
+}
+
+struct Parser<'a> {
+    source: Source<'a>,
+    problems: Problems,
+    head: Head,
+    lines: Vec<Line>,
+    /// The stretch of time of the last line.
+    now: (Millis, Millis),
+}
+
+impl Parser<'_> {
+    fn problem(&mut self, number: usize, wrong: Wrong) {
+        self.problems.extend([lines::problem(&self.source, number, wrong)]);
+    }
+
+    fn first_line(&mut self) -> String {
+        let first = self.source.text.lines().next().unwrap_or_default();
+        let proves = first.strip_prefix("# ").map(str::trim).unwrap_or_default().to_owned();
+        if proves.is_empty() {
+            self.problem(1, Wrong::new(1, "a scenario begins with `# ` and the behaviour it proves"));
+        }
+        proves
+    }
+
+    fn read_head(&mut self, lines: &[lines::Line<'_>], find: FindWords<'_>) {
+        let mut body = false;
+        for line in lines {
+            let name = line.first();
+            if !HEAD.contains(&name) {
+                body = true;
+            } else if body {
+                let what = format!("`{name}` must stand above the first thing that happens");
+                self.problem(line.number, Wrong::new(line.tokens[0].column, what));
+            } else {
+                match self.head.read(self.source.file, line, find) {
+                    Ok(problems) => self.problems.extend(problems),
+                    Err(wrong) => self.problem(line.number, wrong),
+                }
+            }
+        }
+        if self.head.catalogue.is_none() && self.problems.is_empty() {
+            let wrong = Wrong::new(1, "the catalogue is missing");
+            self.problem(1, wrong.help("a line `catalogue FOLDER` must stand in the head".to_owned()));
+        }
+    }
+
+    fn read_body(&mut self, lines: &[lines::Line<'_>], calendar: &Calendar) {
+        for line in lines.iter().filter(|line| !HEAD.contains(&line.first())) {
+            match self.body_line(line, calendar) {
+                Ok(line) => self.lines.push(line),
+                Err(wrong) => self.problem(line.number, wrong),
+            }
+        }
+    }
+
+    fn body_line(&mut self, line: &lines::Line<'_>, calendar: &Calendar) -> Result<Line, Wrong> {
+        let tokens = self.take_time(line, calendar)?;
+        let (from, until) = self.now;
+        let start = tokens.first().map_or(line.end, |token| token.column);
+        let expanded = self.head.words.expand(tokens.to_vec())?;
+        let mut args = Args::new(expanded.tokens, line.end);
+        let verb = match args.peek() {
+            Some(verb) if VERBS.contains(&verb) => args.text("a verb")?,
+            _ => return Err(self.no_verb(args)),
+        };
+        let place = Place { number: line.number, at: until, calendar };
+        let what = verb::read(&verb, &mut args, &place).map_err(|mut wrong| {
+            let stands_for = expanded.stands_for.map(|said| format!("it stands for {said}"));
+            wrong.help = wrong.help.or(stands_for);
+            wrong
+        })?;
+        self.fits(&what).map_err(|(what, help)| Wrong::new(start, what).help(help.map(str::to_owned)))?;
+        Ok(Line { number: line.number, text: line.said(start), from, until, what })
+    }
+
+    /// What can only be said of a line together with those before it.
+    fn fits(&self, what: &What) -> Result<(), (&'static str, Option<&'static str>)> {
+        let (from, until) = self.now;
+        let is_event = |line: &Line| matches!(line.what, What::Do(Act::Event(_)));
+        let is_answered = |line: &Line| matches!(&line.what, What::Do(act) if act.is_answered());
+        match what {
+            What::Do(_) if from != until => Err(("only `expect` takes a stretch of time", None)),
+            What::Do(Act::Again) if !self.lines.iter().any(is_event) => {
+                Err(("there is no event that could come again", None))
+            }
+            What::Expect(Expected::Rejected { .. }) if !self.lines.last().is_some_and(is_answered) => {
+                let help = "`expect rejected` is about the line before it, which must be one that is answered";
+                Err(("nothing was asked that could be rejected", Some(help)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn no_verb(&self, mut args: Args) -> Wrong {
+        let column = args.column();
+        match args.text("a verb") {
+            Ok(word) => {
+                let names: Vec<&str> = VERBS.into_iter().chain(self.head.words.names()).collect();
+                let near = did_you_mean(&word, names.iter().copied().chain(HEAD));
+                let help = near.unwrap_or_else(|| format!("a verb is {}", one_of(names)));
+                Wrong::new(column, format!("there is no verb `{word}`")).help(help)
+            }
+            Err(wrong) => wrong,
+        }
+    }
+
+    /// Takes the time before a verb, if one is written; what is left begins with the verb. The time is
+    /// remembered even if the rest of the line is wrong, so that the next lines are not wrong as well.
+    fn take_time<'t>(&mut self, line: &'t lines::Line<'_>, calendar: &Calendar) -> Result<&'t [Token], Wrong> {
+        if !Calendar::is_date(line.first()) {
+            return Ok(&line.tokens);
+        }
+        let mut args = Args::new(line.tokens.iter().cloned(), line.end);
+        let column = args.column();
+        let date = args.text("a date")?;
+        let date = calendar.date(&date).map_err(|what| Wrong::new(column, what))?;
+        let time_column = args.column();
+        let time = args.text("a time of day")?;
+        let instant = |time: &str| calendar.instant(date, time).map_err(|what| Wrong::new(time_column, what));
+        let (from, until) = match time.split_once("..") {
+            Some((from, until)) => (instant(from)?, instant(until)?),
+            None => (instant(&time)?, instant(&time)?),
+        };
+        if until < from || until < self.now.1 {
+            let help = format!("the line before is at {}", calendar.show(self.now.1));
+            return Err(Wrong::new(column, "time would go back").help(help));
+        }
+        self.now = (from, until);
+        Ok(&line.tokens[2..])
+    }
+}

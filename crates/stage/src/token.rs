@@ -1,0 +1,253 @@
+//! The words of a line, each with its column. Quotes, parentheses and brackets hold blanks together; `#`
+//! at the beginning of a word makes the rest a comment.
+
+/// One word of a line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Token {
+    /// Counts characters from 1.
+    pub column: usize,
+    pub shape: Shape,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    /// Stands for itself: `follow`, `ann`, `09:00`.
+    Value(Raw),
+    /// `name=value`; the name of an attribute begins with `@`.
+    Field { name: String, value: Raw },
+    /// A `=` that stands alone, in the definition of a word.
+    Equals,
+}
+
+/// A value as it is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Raw {
+    /// Nothing at all: `name=`.
+    Nothing,
+    Bare(String),
+    Quoted(String),
+    /// `(fri 18:00)`, an instant.
+    Time(String),
+    /// `[a b c]`, with blanks or commas between.
+    List(Vec<Raw>),
+}
+
+/// What is wrong with a line, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Wrong {
+    pub column: usize,
+    pub what: String,
+    pub help: Option<String>,
+}
+
+impl Wrong {
+    pub fn new(column: usize, what: impl Into<String>) -> Self {
+        Self { column, what: what.into(), help: None }
+    }
+
+    pub fn help(mut self, help: impl Into<Option<String>>) -> Self {
+        self.help = help.into();
+        self
+    }
+}
+
+/// Takes a line apart; also says in which column it ends, its comment not counted.
+pub(crate) fn tokens(line: &str) -> Result<(Vec<Token>, usize), Wrong> {
+    let mut reader = Reader { chars: line.chars().collect(), at: 0 };
+    let (mut tokens, mut end) = (Vec::new(), 1);
+    loop {
+        reader.skip(char::is_whitespace);
+        let column = reader.at + 1;
+        match reader.peek() {
+            None | Some('#') => return Ok((tokens, end)),
+            Some(_) => tokens.push(Token { column, shape: reader.token()? }),
+        }
+        end = reader.at + 1;
+    }
+}
+
+struct Reader {
+    chars: Vec<char>,
+    at: usize,
+}
+
+impl Reader {
+    fn peek(&self) -> Option<char> {
+        self.chars.get(self.at).copied()
+    }
+
+    fn skip(&mut self, while_: impl Fn(char) -> bool) {
+        while self.peek().is_some_and(&while_) {
+            self.at += 1;
+        }
+    }
+
+    fn token(&mut self) -> Result<Shape, Wrong> {
+        if matches!(self.peek(), Some('"' | '\'' | '(' | '[')) {
+            return Ok(Shape::Value(self.value(&[])?));
+        }
+        let word = self.word(&['=']);
+        if self.peek() != Some('=') {
+            return Ok(Shape::Value(Raw::Bare(word)));
+        }
+        self.at += 1;
+        let ends = self.peek().is_none_or(char::is_whitespace);
+        if word.is_empty() {
+            let column = self.at;
+            return if ends { Ok(Shape::Equals) } else { Err(Wrong::new(column, "a name must stand before `=`")) };
+        }
+        let value = if ends { Raw::Nothing } else { self.value(&[])? };
+        Ok(Shape::Field { name: word, value })
+    }
+
+    /// A value; a bare one ends at a blank or at one of `ends`.
+    fn value(&mut self, ends: &[char]) -> Result<Raw, Wrong> {
+        let value = match self.peek() {
+            Some(quote @ ('"' | '\'')) => Raw::Quoted(self.quoted(quote)?),
+            Some('(') => Raw::Time(self.until(')')?),
+            Some('[') => self.list()?,
+            _ => return Ok(Raw::Bare(self.word(ends))),
+        };
+        match self.peek() {
+            Some(c) if !c.is_whitespace() && !ends.contains(&c) => {
+                Err(Wrong::new(self.at + 1, format!("a blank must stand before `{c}`")))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    fn word(&mut self, ends: &[char]) -> String {
+        let start = self.at;
+        self.skip(|c| !c.is_whitespace() && !ends.contains(&c));
+        self.chars[start..self.at].iter().collect()
+    }
+
+    /// Between double quotes a backslash says `\"`, `\\`, `\n` or `\t`; single quotes take all as it is.
+    fn quoted(&mut self, quote: char) -> Result<String, Wrong> {
+        let opened = self.at + 1;
+        let mut text = String::new();
+        self.at += 1;
+        while let Some(c) = self.peek() {
+            self.at += 1;
+            match c {
+                _ if c == quote => return Ok(text),
+                '\\' if quote == '"' => {
+                    let escaped = self.peek();
+                    self.at += 1;
+                    text.push(match escaped {
+                        Some(c @ ('"' | '\\')) => c,
+                        Some('n') => '\n',
+                        Some('t') => '\t',
+                        _ => {
+                            let help = r#"between `"` these are understood: \" \\ \n \t; between `'` all stays as it is"#;
+                            return Err(Wrong::new(self.at - 1, "an unknown escape").help(help.to_owned()));
+                        }
+                    });
+                }
+                _ => text.push(c),
+            }
+        }
+        Err(Wrong::new(opened, format!("this `{quote}` is never closed")))
+    }
+
+    fn until(&mut self, close: char) -> Result<String, Wrong> {
+        let opened = self.at;
+        self.skip(|c| c != close);
+        if self.peek().is_none() {
+            return Err(Wrong::new(opened + 1, format!("this `{}` is never closed", self.chars[opened])));
+        }
+        self.at += 1;
+        Ok(self.chars[opened + 1..self.at - 1].iter().collect())
+    }
+
+    fn list(&mut self) -> Result<Raw, Wrong> {
+        let opened = self.at + 1;
+        let mut items = Vec::new();
+        self.at += 1;
+        loop {
+            self.skip(|c| c.is_whitespace() || c == ',');
+            match self.peek() {
+                None => return Err(Wrong::new(opened, "this `[` is never closed")),
+                Some(']') => {
+                    self.at += 1;
+                    return Ok(Raw::List(items));
+                }
+                Some('[') => return Err(Wrong::new(self.at + 1, "a list cannot stand in a list")),
+                Some(_) => items.push(self.value(&[',', ']'])?),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(text: &str) -> Raw {
+        Raw::Bare(text.to_owned())
+    }
+
+    fn check(line: &str, expected: &[(usize, Shape)]) {
+        let found: Vec<_> = tokens(line).unwrap().0.into_iter().map(|token| (token.column, token.shape)).collect();
+        assert_eq!(found, expected, "{line}");
+    }
+
+    fn field(name: &str, value: Raw) -> Shape {
+        Shape::Field { name: name.to_owned(), value }
+    }
+
+    #[test]
+    fn a_line_is_words_with_columns() {
+        check("", &[]);
+        check("  # only a comment", &[]);
+        check(
+            "mon 09:30  follow ann item:7 # why",
+            &[
+                (1, Shape::Value(bare("mon"))),
+                (5, Shape::Value(bare("09:30"))),
+                (12, Shape::Value(bare("follow"))),
+                (19, Shape::Value(bare("ann"))),
+                (23, Shape::Value(bare("item:7"))),
+            ],
+        );
+        check("a#b = c", &[(1, Shape::Value(bare("a#b"))), (5, Shape::Equals), (7, Shape::Value(bare("c")))]);
+    }
+
+    #[test]
+    fn quotes_parentheses_and_brackets_hold_together() {
+        check(
+            r#"title="A \"b\" #c" raw='{"x": "\n"}' at=(fri 18:00) of=[a, "b c" d] none= @id=7"#,
+            &[
+                (1, field("title", Raw::Quoted("A \"b\" #c".to_owned()))),
+                (20, field("raw", Raw::Quoted(r#"{"x": "\n"}"#.to_owned()))),
+                (38, field("at", Raw::Time("fri 18:00".to_owned()))),
+                (53, field("of", Raw::List(vec![bare("a"), Raw::Quoted("b c".to_owned()), bare("d")]))),
+                (69, field("none", Raw::Nothing)),
+                (75, field("@id", bare("7"))),
+            ],
+        );
+        check("\"ünï\" x", &[(1, Shape::Value(Raw::Quoted("ünï".to_owned()))), (7, Shape::Value(bare("x")))]);
+        check("a==b", &[(1, field("a", bare("=b")))]);
+    }
+
+    #[test]
+    fn a_line_ends_before_its_comment() {
+        assert_eq!(tokens("ab \"c\"  # why").unwrap().1, 7);
+        assert_eq!(tokens("  # why").unwrap().1, 1);
+    }
+
+    #[test]
+    fn what_is_not_closed_is_shown_where_it_opens() {
+        let check = |line: &str, column: usize, what: &str| {
+            let wrong = tokens(line).unwrap_err();
+            assert_eq!((wrong.column, wrong.what.as_str()), (column, what), "{line}");
+        };
+        check("a \"b", 3, "this `\"` is never closed");
+        check("x=(fri", 3, "this `(` is never closed");
+        check("x=[a b", 3, "this `[` is never closed");
+        check("x=[a [b]]", 6, "a list cannot stand in a list");
+        check("\"a\"b", 4, "a blank must stand before `b`");
+        check("=b", 1, "a name must stand before `=`");
+        check("\"a\\q\"", 3, "an unknown escape");
+    }
+}

@@ -1,0 +1,182 @@
+//! The verbs: what stands after each, and what it comes to.
+
+use model::Millis;
+use serde_json::Map;
+
+use crate::{
+    args::{Args, Field},
+    calendar::Calendar,
+    scenario::{Act, Did, Event, Expected, ExpectedMail, Restart, Via, What},
+    token::{Raw, Wrong},
+    value,
+};
+
+pub(crate) const VERBS: [&str; 13] = [
+    "person", "follow", "unfollow", "event", "again", "read", "clear", "upstream", "post", "mail", "restart",
+    "crash", "expect",
+];
+
+/// What an event says of itself beside its fields.
+const ATTRIBUTES: [&str; 6] = ["@id", "@at", "@actor", "@source", "@version", "@via"];
+
+/// Where a line stands and when it happens.
+pub(crate) struct Place<'a> {
+    pub number: usize,
+    pub at: Millis,
+    pub calendar: &'a Calendar,
+}
+
+/// Reads what stands after a verb.
+pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<What, Wrong> {
+    let act = match verb {
+        "person" => Act::Profile { person: args.person()?, fields: fields(args.fields()?, place)? },
+        "follow" | "unfollow" => {
+            Act::Follow { person: args.person()?, target: args.subject()?, on: verb == "follow" }
+        }
+        "event" => Act::Event(event(args, place)?),
+        "again" => Act::Again,
+        "read" | "clear" => {
+            let did = if verb == "read" { Did::Read } else { Did::Clear };
+            Act::Feedback { person: args.person()?, subject: args.subject()?, did }
+        }
+        "upstream" => Act::Upstream(bytes(args)?),
+        "post" => post(args)?,
+        "mail" => Act::MailServer { up: args.one_of("a state of the mail server", &["up", "down"])? == "up" },
+        "restart" | "crash" => {
+            args.one_of("what goes down", &["all"])?;
+            Act::Restart(if verb == "crash" { Restart::Crash } else { Restart::Orderly })
+        }
+        _ => return Ok(What::Expect(expected(args)?)),
+    };
+    args.end()?;
+    Ok(What::Do(act))
+}
+
+fn fields(fields: Vec<Field>, place: &Place<'_>) -> Result<Map<String, serde_json::Value>, Wrong> {
+    let mut map = Map::new();
+    for Field { column, name, value } in fields {
+        if name.starts_with('@') {
+            return Err(Wrong::new(column, format!("`{name}` cannot stand here")));
+        }
+        map.insert(name, value::json(&value, column, place.calendar)?);
+    }
+    Ok(map)
+}
+
+fn event(args: &mut Args, place: &Place<'_>) -> Result<Event, Wrong> {
+    let what = args.text("the type of the event")?;
+    let subject = args.subject()?;
+    let (attributes, data) = args.fields()?.into_iter().partition(|field: &Field| field.name.starts_with('@'));
+    let mut event = Event {
+        // A scenario's events are told apart by their lines.
+        id: format!("line-{}", place.number),
+        source: "scenario".to_owned(),
+        what,
+        subject,
+        at: place.at,
+        actor: None,
+        version: None,
+        fields: fields(data, place)?,
+        via: Via::Http,
+    };
+    for attribute in attributes {
+        set(&mut event, attribute, place.calendar)?;
+    }
+    Ok(event)
+}
+
+fn set(event: &mut Event, Field { column, name, value }: Field, calendar: &Calendar) -> Result<(), Wrong> {
+    let (Raw::Bare(text) | Raw::Quoted(text) | Raw::Time(text)) = value else {
+        return Err(Wrong::new(column, format!("`{name}` needs one value")));
+    };
+    match name.as_str() {
+        "@id" => event.id = text,
+        "@source" => event.source = text,
+        "@actor" => event.actor = Some(text),
+        "@at" => event.at = value::instant(&text, column, calendar)?,
+        "@version" => {
+            let version = text.parse();
+            event.version = Some(version.map_err(|_| Wrong::new(column, format!("`{text}` is no whole number")))?);
+        }
+        "@via" => {
+            event.via = match text.as_str() {
+                "http" => Via::Http,
+                "topic" => Via::Topic,
+                _ => return Err(Wrong::new(column, format!("`{text}` is no way in: `http` or `topic`"))),
+            }
+        }
+        _ => {
+            let near = catalogue::problem::did_you_mean(&name, ATTRIBUTES);
+            let known = catalogue::problem::one_of(ATTRIBUTES);
+            let help = near.unwrap_or_else(|| format!("an event has {known}"));
+            return Err(Wrong::new(column, format!("an event has no `{name}`")).help(help));
+        }
+    }
+    Ok(())
+}
+
+fn bytes(args: &mut Args) -> Result<Vec<u8>, Wrong> {
+    if args.peek() != Some("hex") {
+        return Ok(args.quoted("what lies in the topic")?.join("\n").into_bytes());
+    }
+    args.text("hex")?;
+    let column = args.column();
+    let digits = args.text("bytes in hexadecimal")?;
+    let pairs = digits.as_bytes().chunks(2).map(|pair| match pair {
+        [_, _] => u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok(),
+        _ => None,
+    });
+    pairs.collect::<Option<_>>().ok_or_else(|| Wrong::new(column, format!("`{digits}` is not hexadecimal")))
+}
+
+fn post(args: &mut Args) -> Result<Act, Wrong> {
+    let column = args.column();
+    let path = args.text("the path of the request")?;
+    if !path.starts_with('/') {
+        return Err(Wrong::new(column, "a path begins with `/`"));
+    }
+    let body = args.quoted("the body of the request")?.join("\n");
+    args.one_of("what comes after the body", &["expect"])?;
+    let status = args.number("an HTTP status")?;
+    let has = if args.end().is_ok() { Vec::new() } else { args.quoted("what the answer has in it")? };
+    Ok(Act::Post { path, body, status, has })
+}
+
+const EXPECTED: [&str; 6] = ["mail", "nothing", "fate", "rejected", "quarantine", "open"];
+
+fn expected(args: &mut Args) -> Result<Expected, Wrong> {
+    let one = |texts: Vec<String>| texts.join("\n");
+    let expected = match args.one_of("what can be expected", &EXPECTED)? {
+        "mail" => Expected::Mail(mail(args)?),
+        "nothing" => Expected::Nothing,
+        "fate" => {
+            let (person, subject) = (args.person()?, args.subject()?);
+            let fates = if args.peek() == Some("none") {
+                args.text("none")?;
+                Vec::new()
+            } else {
+                args.quoted("the fate, or `none`,")?
+            };
+            Expected::Fates { person, subject, fates }
+        }
+        "rejected" => Expected::Rejected { reason: one(args.quoted("a part of the reason")?) },
+        "quarantine" => Expected::Quarantine { reason: one(args.quoted("a part of the reason")?) },
+        _ => Expected::Open { person: args.person()?, windows: args.number("a number of windows")? },
+    };
+    args.end()?;
+    Ok(expected)
+}
+
+fn mail(args: &mut Args) -> Result<ExpectedMail, Wrong> {
+    let person = args.person()?;
+    let mut mail = ExpectedMail { person, headline: None, sections: vec![], has: vec![], lacks: vec![] };
+    while args.end().is_err() {
+        match args.one_of("a part of a mail", &["headline", "sections", "has", "lacks"])? {
+            "headline" => mail.headline = Some(args.quoted("the headline")?.join(" ")),
+            "sections" => mail.sections.extend(args.quoted("a section, `title: item, item`,")?),
+            "has" => mail.has.extend(args.quoted("what the mail has in it")?),
+            _ => mail.lacks.extend(args.quoted("what the mail does not have in it")?),
+        }
+    }
+    Ok(mail)
+}

@@ -1,0 +1,179 @@
+//! Promises about names: tenants share nothing, and no name runs into another.
+
+use model::{Follow, State, Value, entry::DayKey};
+
+use super::{
+    Broken, Harness, Kept, Promise,
+    samples::{NOW, day_key, entries, entry, hostile_names, person, read, ready, subject, tenant, today, write},
+    same,
+};
+use crate::port::{
+    Claim, Claimed, DayRows, Journalled, Record, Recorded, StateKey,
+    Store,
+};
+
+pub(super) const PROMISES: &[Promise] = &[
+    Promise {
+        name: "tenants are apart",
+        says: "nothing that one tenant writes is seen by another, in any port",
+        check: |harness| Box::pin(tenants(harness)),
+    },
+    Promise {
+        name: "days of any names are apart",
+        says: "days of names that begin alike, are very long or look like separators share no row",
+        check: |harness| Box::pin(hostile_days(harness)),
+    },
+    Promise {
+        name: "states of any names are apart",
+        says: "states of such names, and fields of such names, share no cell",
+        check: |harness| Box::pin(hostile_states(harness)),
+    },
+    Promise {
+        name: "follows of any names are apart",
+        says: "followers of such names are told with their names whole, and of no other subject",
+        check: |harness| Box::pin(hostile_follows(harness)),
+    },
+];
+
+/// Writes something everywhere as one tenant; `n` tells it from what others write.
+async fn write_all(store: &dyn Store, name: &str, n: u8) -> Kept {
+    let of = tenant(name)?;
+    write(store, &day_key(name, "ann", today())?, &entries(u16::from(n), u16::from(n) + 1, today())?).await?;
+    let value = Some(Value::text(&format!("of {n}")));
+    let state = State::at(5, [("title", value)]);
+    store
+        .merge(vec![
+            (StateKey::Subject(of.clone(), subject("work:1")?), state.clone()),
+            (StateKey::Person(of.clone(), person("ann")?), state),
+        ])
+        .await?;
+    let follow = |who: &str| -> Result<Follow, Broken> {
+        Ok(Follow { tenant: of.clone(), person: person(who)?, target: subject("artist:7")?, version: 1, on: true })
+    };
+    store.follow(vec![follow(&format!("p{n}"))?]).await?;
+    let (at, deadline) = (NOW, NOW.plus(1));
+    let claim = Claim { ready: ready(1), attempt: 0, token: [n; 16], at, deadline, told: Vec::new() };
+    same(format!("the claim of {name}"), &store.claim(&of, claim).await?, &Claimed::Yours)?;
+    let record = Record { ready: ready(1), attempt: u16::from(n), at, what: Recorded::Sent, left: Vec::new() };
+    store.record(&of, record).await?;
+    same(format!("the answer of {name}"), &store.answer(&of, "key", vec![n], NOW).await?, &vec![n])
+}
+
+/// Looks whether a tenant has what it wrote, and that only.
+async fn check_all(store: &dyn Store, name: &str, n: Option<u8>) -> Kept {
+    let of = tenant(name)?;
+    let rows = n.map(|n| entry(u16::from(n), today())).transpose()?;
+    same(format!("the day of {name}"), &read(store, &day_key(name, "ann", today())?).await?, &Vec::from_iter(rows))?;
+    let state = n.map(|n| State::at(5, [("title", Some(Value::text(&format!("of {n}"))))])).unwrap_or_default();
+    let keys = [StateKey::Subject(of.clone(), subject("work:1")?), StateKey::Person(of.clone(), person("ann")?)];
+    same(format!("the states of {name}"), &store.states(&keys).await?, &vec![state.clone(), state])?;
+    let target = subject("artist:7")?;
+    let persons: Vec<_> = n.map(|n| person(&format!("p{n}"))).transpose()?.into_iter().collect();
+    let followers = store.followers(&of, &target, None, 10).await?.persons;
+    same(format!("the followers in {name}"), &followers, &persons)?;
+    for m in 1..4 {
+        let asked = (of.clone(), person(&format!("p{m}"))?, target.clone());
+        same(format!("follows in {name}"), &store.follows(&[asked]).await?, &vec![n == Some(m)])?;
+    }
+    let Journalled { claims, records } = store.journalled(&of, &[ready(1)]).await?.pop().unwrap_or_default();
+    let tokens: Vec<u8> = claims.iter().map(|claim| claim.token[0]).collect();
+    let attempts: Vec<u16> = records.iter().map(|record| record.attempt).collect();
+    same(format!("the claims of {name}"), &tokens, &Vec::from_iter(n))?;
+    same(format!("the records of {name}"), &attempts, &Vec::from_iter(n.map(u16::from)))?;
+    same(format!("the answer of {name}"), &store.answered(&of, "key", NOW).await?, &n.map(|n| vec![n]))
+}
+
+async fn tenants(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let names = [("main", 1), ("mai", 2), ("main2", 3)];
+    for (at, (name, n)) in names.into_iter().enumerate() {
+        write_all(&*store, name, n).await?;
+        for (at_other, (other, m)) in names.into_iter().enumerate() {
+            check_all(&*store, other, (at_other <= at).then_some(m)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn hostile_days(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let names = hostile_names();
+    let mut keys: Vec<DayKey> = Vec::new();
+    for of in &names {
+        for who in &names {
+            keys.push(day_key(of, who, today())?);
+        }
+    }
+    let mut rows = Vec::new();
+    for (key, n) in keys.iter().zip(0..) {
+        rows.push(DayRows { key: key.clone(), rows: vec![entry(n, today())?] });
+    }
+    store.write(rows.clone(), NOW).await?;
+    let found = store.read(&keys, NOW).await?;
+    for (written, found) in rows.iter().zip(&found) {
+        same(format!("{:?}", written.key), found, &written.rows)?;
+    }
+    same("days", &found.len(), &rows.len())
+}
+
+async fn hostile_states(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let names = hostile_names();
+    let (mut keys, mut states) = (Vec::new(), Vec::new());
+    for of in ["a", "a:b", "😀"] {
+        for name in &names {
+            let mut owners = vec![StateKey::Person(tenant(of)?, person(name)?)];
+            let (short, _) = name.split_at(name.floor_char_boundary(126));
+            owners.extend(subject(&format!("a:{short}")).ok().map(|subject| {
+                tenant(of).map(|of| StateKey::Subject(of, subject))
+            }).transpose()?);
+            for owner in owners {
+                // Names cut short may be the same one twice.
+                if !keys.contains(&owner) {
+                    let at = i64::try_from(keys.len()).unwrap_or(0) + 1;
+                    let fields = names.iter().map(|field| (field, Some(Value::text(&format!("{field} {at}")))));
+                    states.push(State::at(at, fields));
+                    keys.push(owner);
+                }
+            }
+        }
+    }
+    store.merge(keys.iter().cloned().zip(states.iter().cloned()).collect()).await?;
+    let found = store.states(&keys).await?;
+    for ((key, written), found) in keys.iter().zip(&states).zip(&found) {
+        same(format!("{key:?}"), found, written)?;
+    }
+    same("states", &found.len(), &states.len())
+}
+
+async fn hostile_follows(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let names = hostile_names();
+    let of = tenant("main")?;
+    let mut written = Vec::new();
+    for (n, who) in names.iter().enumerate() {
+        for m in 0..3 {
+            // Each follows the one or the other, so that a collision adds somebody.
+            let target = subject(["a:a", "a:ab", "a:a:"][m])?;
+            written.push(Follow { tenant: of.clone(), person: person(who)?, target, version: 1, on: (n + m) % 3 != 0 });
+        }
+    }
+    store.follow(written.clone()).await?;
+    for target in ["a:a", "a:ab", "a:a:"] {
+        let on = written.iter().filter(|follow| follow.on && follow.target.as_str() == target);
+        let mut expected: Vec<_> = on.map(|follow| follow.person.clone()).collect();
+        let (mut found, mut from) = (Vec::new(), None);
+        loop {
+            let part = store.followers(&of, &subject(target)?, from.as_deref(), 4).await?;
+            found.extend(part.persons);
+            from = part.next;
+            if from.is_none() || found.len() > names.len() {
+                break;
+            }
+        }
+        expected.sort();
+        found.sort();
+        same(format!("followers of {target}"), &found, &expected)?;
+    }
+    Ok(())
+}

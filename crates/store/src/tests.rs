@@ -1,0 +1,423 @@
+//! The suite on the embedded engine: honest, rough and lying; locks, restarts and kills.
+
+use std::{
+    collections::HashMap,
+    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey, fold::fold};
+use proptest::prelude::*;
+use runtime::clock::Stopwatch;
+use tempfile::TempDir;
+
+use crate::{
+    conformance::{self, Broken, Harness},
+    embedded::Embedded,
+    lying::{Lie, LyingHarness},
+    port::*,
+    rough::{Rough, Roughness},
+};
+
+/// What a crash of the embedded store is.
+#[derive(Clone, Copy)]
+enum Crash {
+    /// The directory as it lies there while the store is open.
+    Copied,
+    /// Closed and opened again, with every write moved to disk at once.
+    Restless,
+}
+
+struct OnEmbedded {
+    crash: Crash,
+    open: Option<(TempDir, Arc<Embedded>)>,
+}
+
+impl OnEmbedded {
+    fn new(crash: Crash) -> Self {
+        Self { crash, open: None }
+    }
+
+    fn start(&mut self, dir: TempDir) -> Result<Arc<dyn Store>, Broken> {
+        let store = Arc::new(match self.crash {
+            Crash::Copied => Embedded::open(dir.path())?,
+            Crash::Restless => Embedded::open_restless(dir.path())?,
+        });
+        self.open = Some((dir, store.clone()));
+        Ok(store)
+    }
+}
+
+#[async_trait]
+impl Harness for OnEmbedded {
+    async fn open(&mut self) -> Result<Arc<dyn Store>, Broken> {
+        self.open = None;
+        self.start(tempfile::tempdir().unwrap())
+    }
+
+    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, Broken> {
+        let (dir, mine) = self.open.take().unwrap();
+        let found = match self.crash {
+            Crash::Copied => {
+                let copy = tempfile::tempdir().unwrap();
+                copied(dir.path(), copy.path());
+                copy
+            }
+            Crash::Restless => dir,
+        };
+        drop((store, mine));
+        self.start(found)
+    }
+
+    async fn spoil(&mut self, _: &dyn Store, key: &DayKey) -> Result<bool, Broken> {
+        let (_, store) = self.open.as_ref().unwrap();
+        store.spoil(key).await?;
+        Ok(true)
+    }
+}
+
+/// Copies a directory; what is zero stays a hole, since logs are laid out long before they are full.
+fn copied(from: &Path, to: &Path) {
+    const PIECE: usize = 1 << 16;
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            copied(&from, &to);
+            continue;
+        }
+        let mut source = std::fs::File::open(&from).unwrap();
+        let mut target = std::fs::File::create(&to).unwrap();
+        let (mut piece, zeros) = (vec![0; PIECE], vec![0; PIECE]);
+        loop {
+            let read = source.read(&mut piece).unwrap();
+            if read == 0 {
+                break;
+            }
+            if piece[..read] == zeros[..read] {
+                target.seek(SeekFrom::Current(read as i64)).unwrap();
+            } else {
+                target.write_all(&piece[..read]).unwrap();
+            }
+        }
+        target.set_len(source.metadata().unwrap().len()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_embedded_store_keeps_every_promise() {
+    let mut harness = OnEmbedded::new(Crash::Copied);
+    for promise in conformance::promises() {
+        let watch = Stopwatch::start();
+        promise.check(&mut harness).await.unwrap_or_else(|how| panic!("{promise:?}\nbroken: {how:?}"));
+        println!("{:>6} ms  {promise:?}", watch.elapsed().as_millis());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_embedded_store_keeps_every_promise_while_it_tidies_up() {
+    let broken = conformance::run(&mut OnEmbedded::new(Crash::Restless)).await;
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn promises_and_lies_name_each_other() {
+    let mut broken_by: HashMap<&str, Vec<Lie>> = HashMap::new();
+    for promise in conformance::promises() {
+        assert!(broken_by.insert(promise.name, Vec::new()).is_none(), "{promise:?} is there twice");
+    }
+    for &lie in Lie::ALL {
+        assert!(!lie.breaks().is_empty(), "{lie:?} breaks nothing");
+        for name in lie.breaks() {
+            broken_by.get_mut(name).unwrap_or_else(|| panic!("{lie:?}: no promise `{name}`")).push(lie);
+        }
+    }
+    for (promise, lies) in broken_by {
+        assert!(!lies.is_empty(), "no lie breaks `{promise}`");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_lie_is_caught() {
+    for &lie in Lie::ALL {
+        let mut harness = LyingHarness::new(OnEmbedded::new(Crash::Copied), lie);
+        for name in lie.breaks() {
+            let kept = conformance::promise(name).unwrap().check(&mut harness).await;
+            let how = kept.expect_err(&format!("{lie:?} went through `{name}`"));
+            println!("{lie:?}: {name}: {how:?}");
+        }
+    }
+}
+
+/// A caller that tries again when the store is busy, as every room does.
+#[derive(Debug)]
+struct Patient(Arc<dyn Store>);
+
+macro_rules! patiently {
+    ($call:expr) => {{
+        let mut tries = 0;
+        loop {
+            match $call.await {
+                Err(StoreError::Busy(_)) if tries < 100 => tries += 1,
+                done => break done,
+            }
+        }
+    }};
+}
+
+#[async_trait]
+impl Days for Patient {
+    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
+        patiently!(self.0.write(rows.clone(), now))
+    }
+    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
+        patiently!(self.0.read(keys, now))
+    }
+    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
+        patiently!(self.0.drop_before(day))
+    }
+}
+
+#[async_trait]
+impl States for Patient {
+    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+        patiently!(self.0.merge(states.clone()))
+    }
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+        patiently!(self.0.states(keys))
+    }
+}
+
+#[async_trait]
+impl Follows for Patient {
+    async fn follow(&self, follows: Vec<Follow>) -> Result<(), StoreError> {
+        patiently!(self.0.follow(follows.clone()))
+    }
+    async fn followers(
+        &self,
+        tenant: &Tenant,
+        target: &SubjectRef,
+        from: Option<&[u8]>,
+        most: usize,
+    ) -> Result<Followers, StoreError> {
+        patiently!(self.0.followers(tenant, target, from, most))
+    }
+    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
+        patiently!(self.0.follows(of))
+    }
+}
+
+#[async_trait]
+impl Journal for Patient {
+    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
+        patiently!(self.0.claim(tenant, claim.clone()))
+    }
+    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
+        patiently!(self.0.record(tenant, record.clone()))
+    }
+    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
+        patiently!(self.0.journalled(tenant, readys))
+    }
+}
+
+#[async_trait]
+impl Answers for Patient {
+    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError> {
+        patiently!(self.0.answer(tenant, key, answer.clone(), now))
+    }
+    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
+        patiently!(self.0.answered(tenant, key, now))
+    }
+}
+
+/// Patient callers of a rough store.
+struct Roughly {
+    inner: OnEmbedded,
+    seed: u64,
+}
+
+impl Roughly {
+    fn wrap(&mut self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        self.seed += 1;
+        Arc::new(Patient(Arc::new(Rough::new(store, Roughness::seeded(self.seed)))))
+    }
+}
+
+#[async_trait]
+impl Harness for Roughly {
+    async fn open(&mut self) -> Result<Arc<dyn Store>, Broken> {
+        let store = self.inner.open().await?;
+        Ok(self.wrap(store))
+    }
+    async fn crash(&mut self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, Broken> {
+        let store = self.inner.crash(store).await?;
+        Ok(self.wrap(store))
+    }
+    async fn spoil(&mut self, store: &dyn Store, key: &DayKey) -> Result<bool, Broken> {
+        self.inner.spoil(store, key).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_tries_again_finds_every_promise_kept_by_a_rough_store() {
+    let broken = conformance::run(&mut Roughly { inner: OnEmbedded::new(Crash::Copied), seed: 1 }).await;
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+fn tenant() -> Tenant {
+    Tenant::new("main").unwrap()
+}
+
+/// What a rough store answers to a run of calls.
+async fn rough_run(seed: u64) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    let rough = Rough::new(Arc::new(Embedded::open(dir.path()).unwrap()), Roughness::seeded(seed));
+    let mut answers = Vec::new();
+    for n in 0..60 {
+        answers.push(format!("{:?}", rough.answer(&tenant(), &format!("{}", n / 3), vec![n], Millis(0)).await));
+        answers.push(format!("{:?}", rough.answered(&tenant(), &format!("{}", n / 3), Millis(0)).await));
+    }
+    answers
+}
+
+#[tokio::test]
+async fn a_rough_store_does_the_same_for_the_same_seed() {
+    let (one, again, other) = (rough_run(7).await, rough_run(7).await, rough_run(8).await);
+    assert_eq!(one, again);
+    assert_ne!(one, other);
+    for what in ["turned away", "no answer came back", "Ok("] {
+        assert!(one.iter().any(|answer| answer.contains(what)), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn one_process_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Embedded::open(dir.path()).unwrap();
+    let second = Embedded::open(dir.path()).unwrap_err();
+    assert_eq!(second.to_string(), format!("the store is broken: another process uses {}", dir.path().display()));
+    drop(first);
+    Embedded::open(dir.path()).unwrap();
+}
+
+#[tokio::test]
+async fn everything_is_there_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = DayKey { tenant: tenant(), person: Person::new("ann").unwrap(), day: Day(20_000) };
+    for n in 0..3_usize {
+        let store = Embedded::open(dir.path()).unwrap();
+        assert_eq!(store.read(std::slice::from_ref(&key), Millis(0)).await.unwrap()[0].len(), n);
+        let row = Row::Mark(model::Mark::new(None, model::What::Read, Vec::new(), Millis(n as i64)));
+        store.write(vec![DayRows { key: key.clone(), rows: vec![row] }], Millis(0)).await.unwrap();
+    }
+}
+
+const CHILD: &str = "STORE_TEST_KILLED_DIR";
+
+/// Not a test by itself: what the next one starts and kills.
+#[tokio::test]
+async fn writes_until_it_is_killed() {
+    let Ok(dir) = std::env::var(CHILD) else { return };
+    let store = Embedded::open_restless(Path::new(&dir)).unwrap();
+    for n in 0_u32.. {
+        let key = format!("{} {n}", std::process::id());
+        store.answer(&tenant(), &key, n.to_be_bytes().to_vec(), Millis(0)).await.unwrap();
+        println!("\nwrote {key}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_answered_for_survives_sigkill() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut wrote = Vec::new();
+    for round in 1..=4 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "tests::writes_until_it_is_killed", "--nocapture"])
+            .env(CHILD, dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let keys = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("wrote ").map(String::from));
+        let before = wrote.len();
+        for key in keys {
+            wrote.push(key);
+            if wrote.len() == before + 25 * round {
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        assert!(wrote.len() >= before + 25 * round, "the child ended by itself");
+        let store = Embedded::open(dir.path()).unwrap();
+        for key in &wrote {
+            assert!(store.answered(&tenant(), key, Millis(0)).await.unwrap().is_some(), "{key} is lost");
+        }
+    }
+}
+
+fn any_row() -> impl Strategy<Value = Row> {
+    use model::*;
+    let key = (0..4_u8, 0..3_i64).prop_map(|(n, at)| EntryKey { occurred: Millis(at), event: EventKey([n; 16]) });
+    let entry = (key.clone(), 0..3_u8, 0..2_u8).prop_map(|(key, target, kind)| {
+        let because = Because::Follows(SubjectRef::new(&format!("artist:{target}")).unwrap());
+        let kind = Kind::new(&format!("kind{kind}")).unwrap();
+        let subject = SubjectRef::new(&format!("work:{}", key.event.0[0])).unwrap();
+        Row::Entry(Entry { key, reason: Reason { kind, because }, subject })
+    });
+    let ready = (0..3_u8).prop_map(|n| ReadyId([n; 16]));
+    let why = proptest::sample::select(Why::ALL.to_vec());
+    let what = (0..7_u8, ready, why, any::<bool>()).prop_map(|(n, ready, why, maybe)| match n {
+        0 => What::Taken(ready),
+        1 => What::Returned { ready, maybe },
+        2 => What::Left { ready, why },
+        3 => What::Ended(why),
+        4 => What::Carried(ready),
+        5 => What::Read,
+        _ => What::Cleared,
+    });
+    let channel = proptest::sample::select(vec![None, Some(Channel::Email)]);
+    let mark = (channel, what, proptest::collection::vec(key, 0..4), 0..3_i64)
+        .prop_map(|(channel, what, covers, at)| Row::Mark(Mark::new(channel, what, covers, Millis(at))));
+    prop_oneof![2 => entry, 3 => mark]
+}
+
+/// Law 1 at the store: in whatever order and however often rows are written, the day folds to the same.
+#[test]
+fn any_order_of_writes_folds_to_the_same_view() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
+    let case = std::cell::Cell::new(0);
+    let rows = proptest::collection::vec(any_row(), 0..12);
+    let runs = rows.prop_flat_map(|rows| {
+        let many = rows.len().max(1) * 2;
+        let doubled = proptest::collection::vec(any::<prop::sample::Index>(), many);
+        (Just(rows.clone()), Just(rows).prop_shuffle(), doubled, 1..5_usize)
+    });
+    proptest!(ProptestConfig::with_cases(96), |((rows, shuffled, doubled, piece) in runs)| {
+        case.set(case.get() + 1);
+        let person = Person::new(&format!("p{}", case.get())).unwrap();
+        let key = DayKey { tenant: tenant(), person, day: Day(0) };
+        let again = doubled.iter().filter(|_| !rows.is_empty()).map(|at| at.get(&rows).clone());
+        let written: Vec<Row> = again.chain(shuffled).collect();
+        let read = runtime.block_on(async {
+            for piece in written.chunks(piece) {
+                let write = DayRows { key: key.clone(), rows: piece.to_vec() };
+                store.write(vec![write], Millis(0)).await.unwrap();
+            }
+            store.read(&[key], Millis(0)).await.unwrap().remove(0)
+        });
+        prop_assert_eq!(fold(&read), fold(&rows));
+        let mut once = rows;
+        once.sort();
+        once.dedup();
+        let mut read = read;
+        read.sort();
+        prop_assert_eq!(read, once);
+    });
+}

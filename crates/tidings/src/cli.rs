@@ -1,0 +1,323 @@
+//! The command line, as clap reads it. What each command does is in [`crate::commands`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+
+use crate::config::{Given, keys};
+
+const AFTER: &str = "\
+Exit codes:
+  0  done
+  1  something went wrong
+  2  the command line makes no sense
+  3  a catalogue, a configuration or an input was refused
+  4  nothing runs on this data directory, or it does not answer
+
+Configuration: defaults, then the file, then the environment (TIDINGS_DATA_DIR, TIDINGS_LISTEN, ...), then
+flags; `tidings config` prints what holds and where it comes from. Data goes to the standard output, talk to
+the standard error. Colours only on a terminal, and never with NO_COLOR.
+
+Begin with:
+  tidings up --catalogue examples/gallery --demo
+and open the address that it prints.";
+
+/// Tidings turns model-change events into the few messages that people want.
+#[derive(Debug, Parser)]
+#[command(name = "tidings", version, about, after_help = AFTER, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
+pub struct Cli {
+    #[command(flatten)]
+    pub shared: Shared,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub struct Shared {
+    /// The configuration file [default: tidings.yaml, if it is there]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, env = "TIDINGS_CONFIG")]
+    #[arg(help_heading = "Everywhere", hide_env_values = true)]
+    pub config: Option<PathBuf>,
+    /// Where everything is kept
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
+    pub data_dir: Option<String>,
+    /// Whose events and persons these are
+    #[arg(long, global = true, value_name = "TENANT", help_heading = "Everywhere")]
+    pub tenant: Option<String>,
+    /// What is logged, such as `info` or `info,digest=debug`
+    #[arg(long, global = true, value_name = "FILTER", help_heading = "Everywhere")]
+    pub log: Option<String>,
+    /// Print data as JSON
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the whole house in this process, with its page
+    #[command(after_help = UP)]
+    Up(Up),
+    /// Publish a change, or a file of them
+    #[command(after_help = PUBLISH)]
+    Publish(Publish),
+    /// Let a person follow a subject
+    #[command(after_help = "Example:\n  tidings follow ann maker:7")]
+    Follow(Follow),
+    /// End a follow
+    Unfollow(Follow),
+    /// Set fields of a person's profile
+    #[command(after_help = PERSON)]
+    Person(Person),
+    /// Say what a person did with entries: read or cleared them
+    #[command(after_help = FEEDBACK)]
+    Feedback(Feedback),
+    /// Show a person's days: every entry, why it is there and what became of it
+    #[command(after_help = "Example:\n  tidings days ann --since 3d")]
+    Days(Days),
+    /// Check a catalogue: fields, texts, templates, schedules
+    #[command(after_help = CHECK)]
+    Check(Check),
+    /// Print the effective configuration, with the source of each value
+    Config,
+    /// Look at what could not be used, and decide on it
+    #[command(subcommand, after_help = QUARANTINE)]
+    Quarantine(Quarantine),
+}
+
+const UP: &str = "\
+Everything lies in the data directory: topics/ store/ outbox/ clock, and admin.json while it runs. The other
+commands talk to the running house through that file. Ctrl-C lets every room finish what it has in hand.
+
+Examples:
+  tidings up --catalogue examples/gallery --demo
+  tidings up --catalogue my/catalogue --listen 127.0.0.1:0 --data-dir /var/lib/tidings";
+
+const PUBLISH: &str = "\
+A field is name=value. A value that is JSON (a number, true, a list, an object) is taken as such, everything
+else is text. A file holds CloudEvents as JSON, one a line or in an array; it is sent in pieces, and what is
+refused is listed with its line while the rest goes on.
+
+Examples:
+  tidings publish item.published item:1 title=Moon maker=maker:7
+  tidings publish --file events.ndjson
+  generate | tidings publish --file -";
+
+const PERSON: &str = "\
+Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true).
+An empty value takes the field away.
+
+Example:
+  tidings person ann name=Ann zone=Europe/Berlin email=ann@example.org";
+
+const FEEDBACK: &str = "\
+An entry is named as `tidings days PERSON` prints it.
+
+Example:
+  tidings feedback read ann 2026-11-21T10:00:00.000Z/0123456789abcdef0123456789abcdef";
+
+const CHECK: &str = "\
+Every problem is printed with file, line and column. A catalogue without any is rendered with example data,
+and each plan's next three instants are printed in three zones.
+
+Example:
+  tidings check examples/gallery";
+
+const QUARANTINE: &str = "\
+What could not be decoded or was not admitted waits here, with the reason; the rest of its partition went on.
+An item is named by its number.
+
+Examples:
+  tidings quarantine list
+  tidings quarantine show 12
+  tidings quarantine retry 12 13
+  tidings quarantine drop --all";
+
+#[derive(Debug, Args)]
+pub struct Up {
+    /// Folder of the catalogue
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub catalogue: Option<String>,
+    /// Address of page and HTTP; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+    /// Allow moving the clock forward, and begin with a little world
+    #[arg(long)]
+    pub demo: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Publish {
+    /// What happened, as kinds are `on` it
+    #[arg(value_name = "TYPE", required_unless_present = "file")]
+    pub what: Option<String>,
+    /// What it is about, as type:id
+    #[arg(required_unless_present = "file")]
+    pub subject: Option<String>,
+    /// The subject's fields
+    #[arg(value_name = "FIELD=VALUE")]
+    pub fields: Vec<String>,
+    /// The source's own id of this change; the same id is the same change [default: a random one]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// Who says so
+    #[arg(long, default_value = "command-line")]
+    pub source: String,
+    /// When it happened, as in 2026-11-21T09:00:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+    /// The person who did it, who is then not told
+    #[arg(long, value_name = "PERSON")]
+    pub actor: Option<String>,
+    /// A file of changes, or - for the standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor"])]
+    pub file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Follow {
+    pub person: String,
+    /// What to follow, as type:id
+    pub target: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Person {
+    pub person: String,
+    /// Fields of the profile
+    #[arg(value_name = "FIELD=VALUE", required = true)]
+    pub fields: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Feedback {
+    /// What they did
+    #[arg(value_parser = ["read", "cleared"])]
+    pub what: String,
+    pub person: String,
+    /// Entries, as `tidings days` names them
+    #[arg(required = true)]
+    pub entries: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Days {
+    pub person: String,
+    /// How far back, in days
+    #[arg(long, value_name = "DAYS", default_value = "7d")]
+    pub since: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Folder of the catalogue
+    #[arg(value_name = "CATALOGUE_DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Quarantine {
+    /// List what waits
+    List,
+    /// Show one item whole
+    Show {
+        #[arg(value_name = "NUMBER")]
+        item: u64,
+    },
+    /// Put items back where they came from, to be tried again
+    Retry(Items),
+    /// Settle items without trying them again
+    Drop(Items),
+}
+
+#[derive(Debug, Args)]
+pub struct Items {
+    #[arg(value_name = "NUMBER", required_unless_present = "all")]
+    pub items: Vec<u64>,
+    /// All that wait
+    #[arg(long, conflicts_with = "items")]
+    pub all: bool,
+}
+
+impl Cli {
+    /// The configuration that flags give.
+    pub fn given(&self) -> Vec<Given> {
+        let mut given = Vec::new();
+        let mut add = |name, flag, text: Option<&str>| {
+            given.extend(text.map(|text| Given { name, flag, text: text.to_owned() }));
+        };
+        add(keys::DATA_DIR, "--data-dir", self.shared.data_dir.as_deref());
+        add(keys::TENANT, "--tenant", self.shared.tenant.as_deref());
+        add(keys::LOG_FILTER, "--log", self.shared.log.as_deref());
+        if let Command::Up(up) = &self.command {
+            add(keys::CATALOGUE, "--catalogue", up.catalogue.as_deref());
+            add(keys::LISTEN, "--listen", up.listen.as_deref());
+            add(keys::DEMO, "--demo", up.demo.then_some("true"));
+        }
+        given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn clap_finds_no_fault() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_makes_sense_is_read() {
+        for line in [
+            "tidings up --demo --catalogue c --listen 127.0.0.1:0",
+            "tidings publish a.b x:1 title=T --id 1 --actor ann --at 2026-11-21T09:00:00Z",
+            "tidings publish --file -",
+            "tidings follow ann x:1 --json",
+            "tidings --json unfollow ann x:1",
+            "tidings person ann zone=Europe/Berlin",
+            "tidings feedback read ann e1 e2",
+            "tidings days ann --since 3d --data-dir d",
+            "tidings check dir",
+            "tidings config",
+            "tidings quarantine list",
+            "tidings quarantine show 1",
+            "tidings quarantine retry 1 2",
+            "tidings quarantine drop --all",
+        ] {
+            parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for line in [
+            "tidings",
+            "tidings upp",
+            "tidings publish",
+            "tidings publish a.b",
+            "tidings publish --file f a.b x:1",
+            "tidings person ann",
+            "tidings feedback liked ann e1",
+            "tidings quarantine retry",
+            "tidings quarantine drop --all 1",
+            "tidings config --demo",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn flags_become_configuration() {
+        let given = parse("tidings up --demo --data-dir d").unwrap().given();
+        let given: Vec<_> = given.iter().map(|given| (given.name, given.flag, given.text.as_str())).collect();
+        assert_eq!(given, [("data_dir", "--data-dir", "d"), ("demo", "--demo", "true")]);
+    }
+}

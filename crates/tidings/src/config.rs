@@ -1,0 +1,85 @@
+//! The configuration: one YAML file, the environment, flags, merged once into a plain struct. Nothing else
+//! in the program reads the environment, and nothing has a default of its own.
+//!
+//! [`keys`] lists what can be set, [`file`] reads the YAML, [`merge`] puts everything together, [`show`]
+//! prints what came of it and from where.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use model::Tenant;
+use runtime::log::Format;
+use secrecy::SecretString;
+
+pub mod file;
+pub mod keys;
+pub mod merge;
+pub mod show;
+#[cfg(test)]
+mod tests;
+
+pub use merge::{Given, Merged};
+
+/// Everything that can be set, settled.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub data_dir: PathBuf,
+    pub listen: SocketAddr,
+    pub tenant: Tenant,
+    /// The folder of the catalogue; `up` needs one, the other commands do not.
+    pub catalogue: Option<PathBuf>,
+    pub api_keys: Vec<ApiKey>,
+    /// Bytes of disk that are never used; intake stops here, the rooms at half of it.
+    pub disk_reserve: u64,
+    /// Whether the clock may be moved forward, and an empty data directory is given a little world.
+    pub demo: bool,
+    pub log: Log,
+    pub limits: Limits,
+}
+
+/// Who may speak for a tenant.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    pub tenant: Tenant,
+    pub key: SecretString,
+}
+
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// In the syntax of tracing's `EnvFilter`.
+    pub filter: String,
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Records that any stage may be behind before intake answers 429.
+    pub lag: u64,
+}
+
+/// Why a configuration is refused: every reason, each a line with its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.join("\n"))]
+pub struct Refused(pub Vec<String>);
+
+/// The file that is read when none is named.
+pub const FILE: &str = "tidings.yaml";
+
+/// Reads the file and the secrets that live in files, and merges them with the rest.
+pub fn load(
+    file: Option<&Path>,
+    environment: impl IntoIterator<Item = (String, String)>,
+    flags: Vec<Given>,
+) -> Result<Merged, Refused> {
+    let path = file.unwrap_or(Path::new(FILE));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => Some(text),
+        // Only a file that nobody asked for may be missing.
+        Err(error) if file.is_none() && error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Refused(vec![format!("{}: {error}", path.display())])),
+    };
+    let source = text.as_deref().map(|text| (path, text));
+    merge::merge(source, environment, flags, |path| std::fs::read_to_string(path))
+}

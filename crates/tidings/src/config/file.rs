@@ -1,0 +1,142 @@
+//! The YAML of a configuration, as a tree in which every key and value knows its place.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
+use serde_saphyr::{Location, Spanned};
+
+/// A value and where it stands.
+pub struct Node {
+    pub what: What,
+    pub at: At,
+}
+
+pub enum What {
+    Text(String),
+    /// A number, a flag or nothing, as text: what it must be is known to whoever asked for it.
+    Plain(String),
+    List(Vec<Node>),
+    Map(Vec<(String, At, Node)>),
+}
+
+/// Line and column, both from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct At {
+    pub line: u64,
+    pub column: u64,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+impl From<Location> for At {
+    fn from(location: Location) -> Self {
+        Self { line: location.line().max(1), column: location.column().max(1) }
+    }
+}
+
+/// Reads a file; what is no YAML is refused with its place. An empty file is an empty map.
+pub fn parse(text: &str) -> Result<Node, (At, String)> {
+    let options = serde_saphyr::options! { strict_booleans: true, emit_comments: false };
+    serde_saphyr::from_str_with_options::<Raw>(text, options).map(Raw::node).map_err(|error| {
+        let at = error.location().map_or(At { line: 1, column: 1 }, At::from);
+        let what = error.without_snippet().to_string();
+        // The crate says its place and its own options in the text; ours stands in front already.
+        let what = what.split(" at line ").next().unwrap_or(&what);
+        let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
+        (at, what.replace("duplicate mapping key: ", "this key is there twice: "))
+    })
+}
+
+struct Raw(Spanned<RawWhat>);
+
+enum RawWhat {
+    Text(String),
+    Plain(String),
+    List(Vec<Raw>),
+    Map(Vec<(Spanned<String>, Raw)>),
+}
+
+impl Raw {
+    fn node(self) -> Node {
+        let at = self.0.referenced.into();
+        let what = match self.0.value {
+            RawWhat::Text(text) => What::Text(text),
+            RawWhat::Plain(text) => What::Plain(text),
+            RawWhat::List(list) => What::List(list.into_iter().map(Self::node).collect()),
+            RawWhat::Map(map) => What::Map(
+                map.into_iter().map(|(key, value)| (key.value, key.referenced.into(), value.node())).collect(),
+            ),
+        };
+        Node { what, at }
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spanned::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawWhat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyVisitor)
+    }
+}
+
+struct AnyVisitor;
+
+impl<'de> de::Visitor<'de> for AnyVisitor {
+    type Value = RawWhat;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number, a flag, a list or a map")
+    }
+
+    fn visit_unit<E>(self) -> Result<RawWhat, E> {
+        Ok(RawWhat::Plain(String::new()))
+    }
+
+    fn visit_none<E>(self) -> Result<RawWhat, E> {
+        Ok(RawWhat::Plain(String::new()))
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<RawWhat, E> {
+        Ok(RawWhat::Plain(flag.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<RawWhat, E> {
+        Ok(RawWhat::Plain(number.to_string()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<RawWhat, E> {
+        Ok(RawWhat::Plain(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<RawWhat, E> {
+        Ok(RawWhat::Plain(number.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<RawWhat, E> {
+        Ok(RawWhat::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = access.next_element()? {
+            list.push(item);
+        }
+        Ok(RawWhat::List(list))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut access: A) -> Result<RawWhat, A::Error> {
+        let mut map = Vec::new();
+        while let Some(entry) = access.next_entry()? {
+            map.push(entry);
+        }
+        Ok(RawWhat::Map(map))
+    }
+}

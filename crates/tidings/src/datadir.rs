@@ -1,0 +1,240 @@
+//! The data directory: who holds it, how the command line finds the house that runs on it, and how far the
+//! demo's clock was moved.
+//!
+//! `topics/ store/ outbox/` belong to the engines; `lock` is held by the process that has them open;
+//! `admin.json` says where that process listens, and is there only while it does; `clock` is how many
+//! milliseconds the clock is ahead, so that time never goes back after a restart.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use anyhow::Context as _;
+use runtime::Clock;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// A data directory that this process holds.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    /// Whether nothing was in it before.
+    pub is_new: bool,
+    /// Held as long as this lives; the system lets go of it when the process ends, however it ends.
+    _lock: File,
+}
+
+/// Where a running house listens, and what opens its door.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// `http://127.0.0.1:7280`
+    pub address: String,
+    pub token: SecretString,
+    pub tenant: String,
+    pub pid: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AdminFile<'a> {
+    address: &'a str,
+    token: &'a str,
+    tenant: &'a str,
+    pid: u32,
+}
+
+impl DataDir {
+    /// Takes hold of a directory, making it if it is not there. A second process is told of the first.
+    pub fn hold(path: &Path) -> Result<Self, Failure> {
+        let made = |error| anyhow::Error::new(error).context(format!("make {}", path.display()));
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(made)?;
+        let name = path.join("lock");
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&name);
+        let mut lock = opened.with_context(|| format!("open {}", name.display()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                drop(lock.read_to_string(&mut pid));
+                let path = path.display();
+                let who = if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
+                return Err(Failure::refused(format!("another tidings{who} has {path} open; one at a time")));
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(anyhow::Error::new(error).context(format!("lock {}", name.display())).into());
+            }
+        }
+        lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id())).context("write the lock")?;
+        let is_new = !path.join("topics").exists() && !path.join("store").exists();
+        Ok(Self { path: path.to_owned(), is_new, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn topics(&self) -> PathBuf {
+        self.path.join("topics")
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path.join("store")
+    }
+
+    pub fn outbox(&self) -> PathBuf {
+        self.path.join("outbox")
+    }
+
+    /// Says where this process listens; only its user may read it.
+    pub fn publish(&self, admin: &Admin) -> anyhow::Result<()> {
+        let Admin { address, token, tenant, pid } = admin;
+        let file = AdminFile { address, token: token.expose_secret(), tenant, pid: *pid };
+        let text = serde_json::to_string(&file)?;
+        replace(&self.path, "admin.json", text.as_bytes()).context("write admin.json")
+    }
+
+    /// Takes that back.
+    pub fn unpublish(&self) {
+        if let Err(error) = fs::remove_file(self.path.join("admin.json")) {
+            tracing::warn!(%error, "admin.json could not be removed");
+        }
+    }
+}
+
+impl Admin {
+    /// The house that runs on a directory, if one said so.
+    pub fn read(dir: &Path) -> anyhow::Result<Option<Self>> {
+        let path = dir.join("admin.json");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        };
+        let file: AdminFile<'_> = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        let (address, tenant) = (file.address.to_owned(), file.tenant.to_owned());
+        Ok(Some(Self { address, token: SecretString::from(file.token), tenant, pid: file.pid }))
+    }
+}
+
+/// The demo's clock: moved forward only, and on the disk before anybody sees it.
+pub struct DemoClock {
+    dir: PathBuf,
+    clock: Clock,
+    moving: Mutex<()>,
+}
+
+impl DemoClock {
+    /// The machine's clock, ahead by what the directory says.
+    pub fn open(dir: &Path) -> anyhow::Result<Self> {
+        let path = dir.join("clock");
+        let ahead = match fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse::<i64>().with_context(|| format!("{} is no number", path.display()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        };
+        Ok(Self { dir: dir.to_owned(), clock: Clock::real(ahead.max(0)), moving: Mutex::new(()) })
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Moves the clock forward. A crash in between leaves it moved, and nothing has seen it before.
+    pub fn advance(&self, ms: i64) -> anyhow::Result<()> {
+        let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+        let ms = ms.max(0);
+        let ahead = self.clock.ahead().saturating_add(ms);
+        replace(&self.dir, "clock", format!("{ahead}\n").as_bytes()).context("write the clock's file")?;
+        self.clock.advance(ms);
+        Ok(())
+    }
+}
+
+/// Writes a file whole, for this user alone, and makes sure it is on the disk.
+fn replace(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let draft = dir.join(format!("{name}.draft"));
+    // A draft left by a crash may have other permissions; a new file has ours from the beginning.
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(_) | Ok(()) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&draft, dir.join(name))?;
+    File::open(dir)?.sync_all()
+}
+
+/// So many bytes that nobody can guess, as hexadecimal digits.
+pub fn random_hex(bytes: usize) -> anyhow::Result<String> {
+    let mut random = vec![0_u8; bytes];
+    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random)).context("/dev/urandom")?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Bytes of the disk that this user may still fill.
+pub fn disk_free(dir: &Path) -> anyhow::Result<u64> {
+    let disk = rustix::fs::statvfs(dir).with_context(|| format!("ask the disk of {}", dir.display()))?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_second_process_is_told_of_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = DataDir::hold(dir.path()).unwrap();
+        let second = DataDir::hold(dir.path()).unwrap_err();
+        assert_eq!(second.code(), 3);
+        assert!(second.to_string().contains(&format!("(process {})", std::process::id())), "{second}");
+        drop(first);
+        DataDir::hold(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn the_way_in_is_for_this_user_alone_and_goes_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::hold(dir.path()).unwrap();
+        assert!(Admin::read(dir.path()).unwrap().is_none());
+        let token = SecretString::from("t0ken");
+        let admin = Admin { address: "http://127.0.0.1:1".to_owned(), token, tenant: "main".to_owned(), pid: 7 };
+        data.publish(&admin).unwrap();
+        let mode = fs::metadata(dir.path().join("admin.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let read = Admin::read(dir.path()).unwrap().unwrap();
+        assert_eq!((read.token.expose_secret(), read.pid), ("t0ken", 7));
+        assert!(!format!("{read:?}").contains("t0ken"));
+        data.unpublish();
+        assert!(Admin::read(dir.path()).unwrap().is_none());
+    }
+
+    #[test]
+    fn time_never_goes_back_after_a_restart() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = DemoClock::open(dir.path()).unwrap();
+        assert_eq!(clock.clock().ahead(), 0);
+        clock.advance(3_600_000).unwrap();
+        clock.advance(-5).unwrap();
+        let before = clock.clock().now();
+        let again = DemoClock::open(dir.path()).unwrap();
+        assert_eq!(again.clock().ahead(), 3_600_000);
+        assert!(again.clock().now() >= before);
+    }
+
+    #[test]
+    fn what_nobody_can_guess_is_never_the_same() {
+        let one = random_hex(16).unwrap();
+        assert_eq!(one.len(), 32);
+        assert_ne!(one, random_hex(16).unwrap());
+        assert!(disk_free(Path::new("/")).unwrap() > 0);
+    }
+}

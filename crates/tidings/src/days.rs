@@ -1,0 +1,194 @@
+//! A person's days: every entry, why it is there, and what became of it on each channel.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Channel, Day, EntryKey, EntryView, Fate, Millis, Person, ReadyId, Row, Tenant,
+    entry::DayKey,
+    fold::fold,
+    limits::{DAY_LIFE_MS, DAY_MS},
+};
+use serde::{Deserialize, Serialize};
+use store::{Journalled, Recorded, StateKey, Store};
+
+/// More days than a day lives are never there.
+pub const DAYS_MAX: i32 = (DAY_LIFE_MS / DAY_MS) as i32;
+/// Names of subjects asked at once.
+const NAMES_MAX: usize = 2_000;
+
+/// The days of one person, newest first; days without entries are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Days {
+    pub person: String,
+    pub days: Vec<OneDay>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneDay {
+    pub day: String,
+    /// Oldest first.
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Names it within the person, as feedback does.
+    pub entry: String,
+    pub occurred: String,
+    pub subject: String,
+    /// What the subject is called, if it says.
+    pub name: Option<String>,
+    pub kinds: Vec<String>,
+    pub reasons: Vec<String>,
+    pub fates: Vec<OneFate>,
+}
+
+/// What became of an entry on one channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneFate {
+    pub channel: String,
+    /// The fate, as the model says it.
+    pub fate: String,
+    /// Good, waiting or ended: how it is coloured.
+    pub mood: Mood,
+    pub ready: Option<String>,
+    /// What the journal has on the Ready that told it.
+    pub journal: Option<String>,
+    pub at: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mood {
+    Told,
+    Waiting,
+    Ended,
+}
+
+/// Reads and folds the days from `since` days back until a minute ahead, as far as they still live.
+/// `called` gives the field by which subjects of a type are called.
+pub async fn read(
+    store: &dyn Store,
+    tenant: &Tenant,
+    person: &Person,
+    since: i32,
+    now: Millis,
+    called: &(dyn Fn(&str) -> Option<String> + Sync),
+) -> anyhow::Result<Days> {
+    let newest = Day::of(now.plus(model::limits::AHEAD_MS_MAX));
+    let days = since.clamp(0, DAYS_MAX);
+    let key = |back: i32| DayKey { tenant: tenant.clone(), person: person.clone(), day: newest.plus(-back) };
+    let keys: Vec<DayKey> = (0..=days).map(key).collect();
+    let rows = store.read(&keys, now).await?;
+    let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, folded(rows))).collect();
+    let told: BTreeSet<ReadyId> =
+        views.iter().flat_map(|(_, entries)| entries).flat_map(|(_, entry)| told_by(entry)).collect();
+    let told: Vec<ReadyId> = told.into_iter().collect();
+    let journal = store.journalled(tenant, &told).await?;
+    let journal: BTreeMap<ReadyId, Journalled> = told.into_iter().zip(journal).collect();
+    let names = names(store, tenant, views.iter().flat_map(|(_, entries)| entries), called).await?;
+    let line = |(key, view): &(EntryKey, EntryView)| entry(*key, view, &journal, &names);
+    let days = views.iter().filter(|(_, entries)| !entries.is_empty());
+    let days = days.map(|(day, entries)| OneDay {
+        day: day.to_string(),
+        entries: entries.iter().map(line).collect(),
+    });
+    Ok(Days { person: person.to_string(), days: days.collect() })
+}
+
+fn folded(rows: &[Row]) -> Vec<(EntryKey, EntryView)> {
+    fold(rows).entries().map(|(key, view)| (key, view.clone())).collect()
+}
+
+fn told_by(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
+    Channel::ALL.into_iter().filter_map(|channel| match entry.fate(channel) {
+        Fate::Told { ready } => Some(ready),
+        Fate::Waiting { .. } | Fate::Read | Fate::Cleared | Fate::Ended(_) => None,
+    })
+}
+
+/// What the subjects of entries are called.
+async fn names(
+    store: &dyn Store,
+    tenant: &Tenant,
+    entries: impl Iterator<Item = &(EntryKey, EntryView)>,
+    called: &(dyn Fn(&str) -> Option<String> + Sync),
+) -> anyhow::Result<BTreeMap<String, String>> {
+    let subjects: BTreeSet<_> = entries.filter_map(|(_, view)| view.subject().cloned()).collect();
+    let subjects: Vec<_> = subjects.into_iter().take(NAMES_MAX).collect();
+    let keys: Vec<_> =
+        subjects.iter().map(|subject| StateKey::Subject(tenant.clone(), subject.clone())).collect();
+    let states = store.states(&keys).await?;
+    let name = |(subject, state): (&model::SubjectRef, &model::State)| {
+        let field = called(subject.kind())?;
+        Some((subject.to_string(), state.text(&field)?.to_owned()))
+    };
+    Ok(subjects.iter().zip(&states).filter_map(name).collect())
+}
+
+fn entry(
+    key: EntryKey,
+    view: &EntryView,
+    journal: &BTreeMap<ReadyId, Journalled>,
+    names: &BTreeMap<String, String>,
+) -> Entry {
+    let subject = view.subject().map(ToString::to_string).unwrap_or_default();
+    let kinds: BTreeSet<String> = view.reasons.iter().map(|reason| reason.kind.to_string()).collect();
+    let reasons: BTreeSet<String> = view.reasons.iter().map(|reason| reason.because.to_string()).collect();
+    Entry {
+        entry: key.to_string(),
+        occurred: key.occurred.to_string(),
+        name: names.get(&subject).cloned(),
+        subject,
+        kinds: kinds.into_iter().collect(),
+        reasons: reasons.into_iter().collect(),
+        fates: Channel::ALL.into_iter().map(|channel| fate(channel, view, journal)).collect(),
+    }
+}
+
+fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, Journalled>) -> OneFate {
+    let fate = view.fate(channel);
+    let (mood, ready) = match fate {
+        Fate::Waiting { .. } => (Mood::Waiting, None),
+        Fate::Told { ready } => (Mood::Told, Some(ready)),
+        Fate::Read | Fate::Cleared | Fate::Ended(_) => (Mood::Ended, None),
+    };
+    let (journal, at) = match ready.and_then(|ready| journal.get(&ready)) {
+        Some(journalled) => said(journalled),
+        None => (None, None),
+    };
+    OneFate {
+        channel: channel.to_string(),
+        fate: fate.to_string(),
+        mood,
+        ready: ready.map(|ready| ready.to_string()),
+        journal,
+        at,
+    }
+}
+
+/// What the journal says of a Ready, and since when.
+fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
+    let sent = journalled.records.iter().find(|record| record.what == Recorded::Sent);
+    let (what, at) = match (sent.or(journalled.records.last()), journalled.claims.last()) {
+        (Some(record), _) => (
+            match record.what {
+                Recorded::Sent => "sent",
+                Recorded::Nothing => "nothing was left to send",
+                Recorded::Refused => "refused by the channel",
+                Recorded::NotSent => "not sent yet, tried again",
+                Recorded::Unknown => "may have been sent",
+            },
+            Some(record.at),
+        ),
+        (None, Some(claim)) => ("being sent", Some(claim.at)),
+        (None, None) => ("on its way", None),
+    };
+    (Some(what.to_owned()), at.map(|at| at.to_string()))
+}
+
+/// `7d` or `7`: how many days back.
+pub fn since(text: &str) -> Option<i32> {
+    let digits = text.strip_suffix('d').unwrap_or(text);
+    digits.parse().ok().filter(|days| (0..=DAYS_MAX).contains(days))
+}

@@ -1,0 +1,76 @@
+//! How a command fails, and the exit code that says so.
+
+use std::{fmt, io, process::ExitCode};
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something went wrong.
+    Failed(anyhow::Error),
+    /// The command line makes no sense.
+    Usage(String),
+    /// A catalogue, a configuration or an input was refused.
+    Refused(anyhow::Error),
+    /// Nothing runs here, or it does not answer.
+    Unreachable(anyhow::Error),
+    /// Whoever read the output has left; nobody needs to be told.
+    Closed,
+}
+
+impl Failure {
+    pub fn refused(what: impl fmt::Display) -> Self {
+        Self::Refused(anyhow::anyhow!("{what}"))
+    }
+
+    pub fn unreachable(what: impl fmt::Display) -> Self {
+        Self::Unreachable(anyhow::anyhow!("{what}"))
+    }
+
+    /// The codes are listed in `--help`.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Closed => 0,
+            Self::Failed(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Refused(_) => 3,
+            Self::Unreachable(_) => 4,
+        }
+    }
+}
+
+impl From<Failure> for ExitCode {
+    fn from(failure: Failure) -> Self {
+        failure.code().into()
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<crate::config::Refused> for Failure {
+    fn from(refused: crate::config::Refused) -> Self {
+        Self::Refused(refused.into())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Closed,
+            _ => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(error) | Self::Refused(error) | Self::Unreachable(error) => write!(f, "{error:#}"),
+            Self::Usage(what) => f.write_str(what),
+            Self::Closed => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What the program writes: data to the standard output, talk to the standard error. The one place that
+//! touches either; both are plain where there is no terminal or `NO_COLOR` asks for that.
+
+use std::{
+    fmt::Display,
+    io::{self, IsTerminal, Write as _},
+};
+
+use clap::builder::styling::{AnsiColor, Style};
+use serde::Serialize;
+
+/// The few looks that texts have.
+pub const BOLD: Style = Style::new().bold();
+pub const FAINT: Style = Style::new().dimmed();
+pub const GOOD: Style = AnsiColor::Green.on_default();
+pub const BAD: Style = AnsiColor::Red.on_default();
+pub const WARN: Style = AnsiColor::Yellow.on_default();
+
+/// Whether a stream has colours.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint(bool);
+
+impl Paint {
+    pub fn data() -> Self {
+        Self::of(&io::stdout())
+    }
+
+    pub fn talk() -> Self {
+        Self::of(&io::stderr())
+    }
+
+    fn of(stream: &impl IsTerminal) -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        Self(stream.is_terminal() && !refused && !dumb)
+    }
+
+    /// A text in a style.
+    pub fn with(self, style: Style, text: impl Display) -> String {
+        if self.0 { format!("{style}{text}{style:#}") } else { text.to_string() }
+    }
+}
+
+/// Data: a line to the standard output.
+pub fn data(line: impl Display) -> io::Result<()> {
+    writeln!(io::stdout().lock(), "{line}")
+}
+
+/// Data for machines: one JSON value, on one line.
+pub fn json(value: &impl Serialize) -> io::Result<()> {
+    data(serde_json::to_string(value).map_err(io::Error::other)?)
+}
+
+/// Talk: a line to the standard error. Who closed it does not want to hear it.
+pub fn talk(line: impl Display) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// Shows how far something is: on a terminal on one line that is written over, elsewhere not at all.
+pub fn progress(text: impl Display) {
+    if io::stderr().is_terminal() {
+        drop(write!(io::stderr().lock(), "\r\x1b[K{text}"));
+    }
+}
+
+/// Takes the progress line away.
+pub fn progress_done() {
+    progress("");
+}
+
+/// A table whose columns line up; the last one is as long as it likes.
+pub fn table<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Text from outside, made fit for a terminal: no control characters, so nothing can move the cursor or
+/// change a line that was written before.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [["a".to_owned(), "bb".to_owned()], ["änn".to_owned(), "c".to_owned()]];
+        assert_eq!(table(&rows), ["a    bb", "änn  c"]);
+    }
+
+    #[test]
+    fn nothing_from_outside_moves_the_cursor() {
+        assert_eq!(clean("a\u{1b}[2Jb\rc\u{9b}d"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
+    }
+}

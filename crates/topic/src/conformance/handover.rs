@@ -1,0 +1,205 @@
+//! Promises to several members of a group: who has what, and how it passes on.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Context as _, ensure};
+use futures::FutureExt as _;
+
+use super::{
+    Row,
+    bench::{Bench, Hand, numbered},
+};
+use crate::port::{CommitError, Happening, Membership, Mode, Record, TopicName};
+
+pub(super) const PROMISES: &[Row] = &[
+    ("shared out", "Two members share the partitions, and every record is committed once.", |b| {
+        shared_out(b).boxed()
+    }),
+    ("companions come along", "The lead and its companions of one number have the same owner.", |b| {
+        companions_come_along(b).boxed()
+    }),
+    (
+        "revoked, then assigned",
+        "A partition is assigned to another member only when its owner has let go of it.",
+        |b| revoked_then_assigned(b).boxed(),
+    ),
+    ("passed on", "When a member leaves, another one gets what it had, from what it had committed.", |b| {
+        passed_on(b).boxed()
+    }),
+    (
+        "generations rise",
+        "Every assignment of a partition has a higher generation, also across a crash.",
+        |b| generations_rise(b).boxed(),
+    ),
+];
+
+/// Lets two members work until both have something and all partitions are given out.
+async fn settle(one: &mut Hand, two: &mut Hand, partitions: usize) -> anyhow::Result<()> {
+    let done = |one: &Hand, two: &Hand| {
+        let (one, two) = (one.assigned.len(), two.assigned.len());
+        one > 0 && two > 0 && one + two == partitions
+    };
+    while !done(one, two) {
+        // Whoever waits in vain is given up, which loses nothing.
+        let patience = Box::pin(async {
+            tokio::select! {
+                happening = one.next(1) => happening,
+                happening = two.next(1) => happening,
+            }
+        });
+        let happening = patience.await.context("while partitions are shared out")?;
+        if let Happening::Records(batch) = happening {
+            anyhow::bail!("unexpected records of partition {}", batch.partition);
+        }
+    }
+    Ok(())
+}
+
+async fn shared_out(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("lead", 6).await?;
+    let (mut one, mut two) = (bench.plain(&topic).await?, bench.plain(&topic).await?);
+    settle(&mut one, &mut two, 6).await?;
+    let mut both = one.assigned.keys().chain(two.assigned.keys()).copied().collect::<Vec<_>>();
+    both.sort_unstable();
+    ensure!(both == [0, 1, 2, 3, 4, 5], "6 partitions, owned are {both:?}");
+    for partition in 0..6 {
+        bench.append(numbered(&topic, partition, 0..5)).await?;
+    }
+    let seen = Mutex::new(BTreeMap::<(u32, u64), usize>::new());
+    let total = || seen.lock().unwrap_or_else(PoisonError::into_inner).values().sum::<usize>();
+    let work = async |hand: &mut Hand| {
+        while total() < 30 {
+            if let Happening::Records(batch) = hand.next(2).await? {
+                match hand.commit(batch.partition, vec![]).await {
+                    Ok(()) => note(&seen, &batch.records),
+                    Err(CommitError::Lost(_)) => drop(hand.assigned.remove(&batch.partition)),
+                    Err(CommitError::Aborted(_)) => {}
+                    Err(error @ CommitError::Engine(_)) => return Err(error.into()),
+                }
+            }
+        }
+        anyhow::Ok(())
+    };
+    {
+        // The first to be done ends the other, which may wait for nothing.
+        let (one, two) = (Box::pin(work(&mut one)), Box::pin(work(&mut two)));
+        let (done, _) = futures::future::select(one, two).await.factor_first();
+        done?;
+    }
+    let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let twice: Vec<_> = seen.iter().filter(|(_, n)| **n > 1).collect();
+    ensure!(twice.is_empty(), "committed more than once: {twice:?}");
+    Ok(())
+}
+
+fn note(seen: &Mutex<BTreeMap<(u32, u64), usize>>, records: &[Record]) {
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    for record in records {
+        *seen.entry((record.partition, record.offset)).or_default() += 1;
+    }
+}
+
+async fn companions_come_along(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let (lead, companion) = (bench.topic("lead", 4).await?, bench.topic("companion", 4).await?);
+    let membership =
+        Membership { companions: vec![companion.clone()], ..bench.membership(&lead, Mode::Plain) };
+    let (mut one, mut two) = (bench.join(membership.clone()).await?, bench.join(membership).await?);
+    settle(&mut one, &mut two, 4).await?;
+    for partition in 0..4 {
+        bench.append(numbered(&lead, partition, 0..3)).await?;
+        bench.append(numbered(&companion, partition, 3..6)).await?;
+    }
+    for (hand, name) in [(&mut one, "one"), (&mut two, "two")] {
+        let owned = hand.assigned.len();
+        let mut seen: BTreeMap<u32, BTreeMap<TopicName, usize>> = BTreeMap::new();
+        let mut count = 0;
+        while count < owned * 6 {
+            // A hand fails at records of what it does not own.
+            let batch = hand.batch(2).await.with_context(|| format!("member {name} has seen {seen:?}"))?;
+            for record in batch.records {
+                *seen.entry(record.partition).or_default().entry(record.topic).or_default() += 1;
+                count += 1;
+            }
+        }
+        let wanted = BTreeMap::from([(lead.clone(), 3), (companion.clone(), 3)]);
+        let right = seen.len() == owned && seen.values().all(|topics| *topics == wanted);
+        ensure!(right, "member {name} was handed {seen:?}");
+        let partition = *hand.assigned.keys().next().context("nothing assigned")?;
+        let named: BTreeSet<TopicName> =
+            hand.member.positions(partition).into_iter().map(|(t, _)| t).collect();
+        ensure!(named == BTreeSet::from([lead.clone(), companion.clone()]), "positions of {named:?} only");
+    }
+    Ok(())
+}
+
+async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("lead", 4).await?;
+    let mut one = bench.plain(&topic).await?;
+    one.own(4).await?;
+    let mut two = bench.plain(&topic).await?;
+    let held = Mutex::new(one.assigned.keys().copied().collect::<BTreeSet<u32>>());
+    let let_go = |partitions: &[u32]| {
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|p| !partitions.contains(p));
+    };
+    let old = async {
+        loop {
+            match one.next(1).await {
+                Ok(Happening::Revoked(partitions)) => {
+                    // The turn in flight takes a moment; only then is it let go of, by asking again.
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    let_go(&partitions);
+                }
+                Ok(_) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    let new = async {
+        while two.assigned.len() < 2 {
+            two.next(1).await?;
+            let held = held.lock().unwrap_or_else(PoisonError::into_inner);
+            let early: Vec<_> = two.assigned.keys().filter(|p| held.contains(p)).collect();
+            ensure!(early.is_empty(), "assigned elsewhere before it was let go of: {early:?}");
+        }
+        anyhow::Ok(())
+    };
+    let (old, new) = (Box::pin(old), Box::pin(new));
+    let (done, _) = futures::future::select(old, new).await.factor_first();
+    done
+}
+
+async fn passed_on(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("lead", 2).await?;
+    let (mut one, mut two) = (bench.plain(&topic).await?, bench.plain(&topic).await?);
+    settle(&mut one, &mut two, 2).await?;
+    let partition = *one.assigned.keys().next().context("nothing assigned")?;
+    bench.append(numbered(&topic, partition, 0..2)).await?;
+    one.take(2).await?;
+    one.commit(partition, vec![]).await?;
+    bench.append(numbered(&topic, partition, 2..4)).await?;
+    one.take(2).await?;
+    drop(one);
+    two.own(2).await?;
+    super::bench::same("from the commit on", &super::bench::text(&two.take(2).await?), "2 3")
+}
+
+async fn generations_rise(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("lead", 1).await?;
+    let mut last = None;
+    for life in 0..4 {
+        let mut hand = bench.plain(&topic).await?;
+        hand.own(1).await?;
+        let generation = hand.assigned.get(&0).copied();
+        ensure!(generation > last, "generation {generation:?} after {last:?}");
+        last = generation;
+        if life == 1 {
+            bench.crash().await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! Promises of the log itself: what was appended is there, once, in order.
+
+use anyhow::{Context as _, ensure};
+use futures::FutureExt as _;
+
+use super::{
+    Row,
+    bench::{Bench, numbered, record, same, text},
+};
+use crate::port::TopicError;
+
+pub(super) const PROMISES: &[Row] = &[
+    ("declared once", "Declaring again changes nothing, and another partition count is refused.", |b| {
+        declared_once(b).boxed()
+    }),
+    ("unknown is refused", "A record for a topic or a partition that does not exist is refused.", |b| {
+        unknown_is_refused(b).boxed()
+    }),
+    ("durable at return", "What was appended before a crash is there after it.", |b| {
+        durable_at_return(b).boxed()
+    }),
+    ("in order", "Within a partition records lie in the order in which they were appended.", |b| {
+        in_order(b).boxed()
+    }),
+    ("no doubles", "A record that was appended once is there once.", |b| no_doubles(b).boxed()),
+    ("offsets rise", "Offsets within a partition rise, also across a crash.", |b| offsets_rise(b).boxed()),
+    ("time goes on", "Within a partition the time of appending never goes back.", |b| {
+        time_goes_on(b).boxed()
+    }),
+    ("read as asked", "Reading starts where it is asked to and gives no more than it is asked for.", |b| {
+        read_as_asked(b).boxed()
+    }),
+    (
+        "bounds hold",
+        "Every record lies between the bounds of its partition, and the end comes after the last.",
+        |b| bounds_hold(b).boxed(),
+    ),
+];
+
+async fn declared_once(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 3).await?;
+    bench.topic("log", 3).await.context("declaring again")?;
+    let other = bench.engine().declare(&[bench.spec("log", 4)]).await;
+    ensure!(matches!(other, Err(TopicError::Refused(_))), "another partition count gave {other:?}");
+    let count = bench.engine().bounds(&topic).await?.len();
+    ensure!(count == 3, "3 partitions were declared, there are {count}");
+    bench.append(numbered(&topic, 2, 0..1)).await
+}
+
+async fn unknown_is_refused(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 2).await?;
+    let nowhere = bench.engine().append(numbered(&bench.name("nowhere"), 0, 0..1)).await;
+    ensure!(matches!(nowhere, Err(TopicError::Refused(_))), "an unknown topic gave {nowhere:?}");
+    let beyond = bench.engine().append(numbered(&topic, 2, 0..1)).await;
+    ensure!(matches!(beyond, Err(TopicError::Refused(_))), "partition 2 of 2 gave {beyond:?}");
+    Ok(())
+}
+
+async fn durable_at_return(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 2).await?;
+    bench.append([numbered(&topic, 0, 0..3), numbered(&topic, 1, 3..5)].concat()).await?;
+    bench.append(numbered(&topic, 0, 5..6)).await?;
+    bench.crash().await?;
+    same("after a crash", &text(&bench.all(&topic, 0).await?), "0 1 2 5")?;
+    same("after a crash", &text(&bench.all(&topic, 1).await?), "3 4")
+}
+
+async fn in_order(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 2).await?;
+    for n in 0..3 {
+        let (even, odd) = (numbered(&topic, 0, n * 4..n * 4 + 4), numbered(&topic, 1, n * 2..n * 2 + 2));
+        bench.append([even, odd].concat()).await?;
+    }
+    same("partition 0", &text(&bench.all(&topic, 0).await?), "0 1 2 3 4 5 6 7 8 9 10 11")?;
+    same("partition 1", &text(&bench.all(&topic, 1).await?), "0 1 2 3 4 5")?;
+    let mut hand = bench.plain(&topic).await?;
+    let handed = hand.take(18).await?;
+    let zero: Vec<_> = handed.into_iter().filter(|r| r.partition == 0).collect();
+    same("partition 0, handed out", &text(&zero), "0 1 2 3 4 5 6 7 8 9 10 11")
+}
+
+async fn no_doubles(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 1).await?;
+    // In parallel, since a shared write is where an engine would repeat one.
+    let appends = (0..20).map(|n| bench.append(numbered(&topic, 0, n..n + 1)));
+    futures::future::try_join_all(appends).await?;
+    bench.crash().await?;
+    let mut found: Vec<_> = bench.all(&topic, 0).await?.into_iter().map(|r| r.value).collect();
+    let count = found.len();
+    found.sort();
+    found.dedup();
+    ensure!(count == 20 && found.len() == 20, "20 records were appended, {count} are there");
+    Ok(())
+}
+
+async fn offsets_rise(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 1).await?;
+    bench.append(numbered(&topic, 0, 0..5)).await?;
+    bench.crash().await?;
+    bench.append(numbered(&topic, 0, 5..10)).await?;
+    let records = bench.engine().read(&topic, 0, 0, 100).await?;
+    ensure!(records.len() == 10, "10 records were appended, {} are there", records.len());
+    ensure!(records.is_sorted_by(|a, b| a.offset < b.offset), "offsets do not rise: {records:?}");
+    Ok(())
+}
+
+async fn time_goes_on(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 1).await?;
+    for n in 0..4 {
+        bench.append(numbered(&topic, 0, n..n + 1)).await?;
+    }
+    bench.crash().await?;
+    bench.append(numbered(&topic, 0, 4..6)).await?;
+    let records = bench.all(&topic, 0).await?;
+    ensure!(records.is_sorted_by_key(|r| r.appended), "time goes back: {records:?}");
+    ensure!(records.iter().all(|r| r.appended >= 0), "no time: {records:?}");
+    Ok(())
+}
+
+async fn read_as_asked(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 1).await?;
+    bench.append(numbered(&topic, 0, 0..9)).await?;
+    let all = bench.all(&topic, 0).await?;
+    ensure!(all.len() == 9, "9 records were appended, {} are there", all.len());
+    let some = bench.engine().read(&topic, 0, all[3].offset, 2).await?;
+    same("two from the fourth on", &text(&some), "3 4")?;
+    let none = bench.engine().read(&topic, 0, all[8].offset + 1, 2).await?;
+    same("from the end on", &text(&none), "")
+}
+
+async fn bounds_hold(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 2).await?;
+    bench.append(vec![record(&topic, 1, "k", "a"), record(&topic, 1, "k", "b")]).await?;
+    for when in ["before", "after"] {
+        let bounds = bench.engine().bounds(&topic).await?;
+        ensure!(bounds.len() == 2, "2 partitions, {} bounds", bounds.len());
+        ensure!(
+            bounds[0].0 == bounds[0].1,
+            "nothing lies in partition 0, yet {:?} {when} a crash",
+            bounds[0]
+        );
+        let (first, end) = bounds[1];
+        let records = bench.all(&topic, 1).await?;
+        ensure!(records.len() == 2, "2 records were appended, {} are there", records.len());
+        let inside = records.iter().all(|r| (first..end).contains(&r.offset));
+        ensure!(inside, "bounds {first} to {end} {when} a crash, but {records:?}");
+        if when == "before" {
+            bench.crash().await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! The list against the embedded engine, and the harness that other tests borrow.
+
+use std::{
+    fs,
+    io::{Read as _, Seek as _, SeekFrom, Write as _},
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use runtime::Clock;
+use tempfile::TempDir;
+
+use super::{Harness, run};
+use crate::{
+    embedded::Embedded,
+    port::{TopicError, Topics},
+};
+
+/// Short, so that a member that falls silent is replaced soon.
+const SESSION: Duration = Duration::from_millis(150);
+
+/// The embedded engine; a crash is a copy of the directory, taken while the engine works.
+pub(crate) struct EmbeddedHarness {
+    clock: Clock,
+    patience: Duration,
+    now: Mutex<Option<(TempDir, Arc<dyn Topics>)>>,
+    /// Engines that are dead, and whose members do not know yet.
+    dead: Mutex<Vec<(TempDir, Arc<dyn Topics>)>>,
+    words: AtomicUsize,
+}
+
+impl EmbeddedHarness {
+    pub fn new(patience: Duration) -> Self {
+        let (now, dead) = (Mutex::default(), Mutex::default());
+        Self { clock: Clock::still(1_000_000), patience, now, dead, words: AtomicUsize::new(0) }
+    }
+
+    fn open(&self, dir: TempDir) -> Result<Arc<dyn Topics>, TopicError> {
+        let engine: Arc<dyn Topics> = Arc::new(Embedded::open_with(dir.path(), self.clock.clone(), SESSION)?);
+        // A machine's clock may be anywhere after a crash; here it stands, which is the hardest case.
+        let before = self.now.lock().unwrap().replace((dir, engine.clone()));
+        self.dead.lock().unwrap().extend(before);
+        Ok(engine)
+    }
+}
+
+#[async_trait]
+impl Harness for EmbeddedHarness {
+    async fn fresh(&self) -> Result<Arc<dyn Topics>, TopicError> {
+        self.dead.lock().unwrap().clear();
+        self.open(tempfile::tempdir().unwrap())
+    }
+
+    async fn crash_and_reopen(&self) -> Result<Arc<dyn Topics>, TopicError> {
+        let dir = tempfile::tempdir().unwrap();
+        cut_power(self.now.lock().unwrap().as_ref().unwrap().0.path(), dir.path());
+        self.open(dir)
+    }
+
+    fn word(&self) -> String {
+        format!("w{}", self.words.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+}
+
+/// What the disk holds at this moment, in another place.
+pub(crate) fn cut_power(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            cut_power(&entry.path(), &target);
+        } else if let Ok(source) = fs::File::open(entry.path()) {
+            copy_sparse(source, &target);
+        }
+    }
+}
+
+/// Journals are mostly holes; these stay holes.
+fn copy_sparse(mut source: fs::File, target: &Path) {
+    let mut target = fs::File::create(target).unwrap();
+    let length = source.metadata().unwrap().len();
+    let (mut buffer, mut at) = (vec![0; 256 << 10], 0);
+    loop {
+        let read = source.read(&mut buffer).unwrap();
+        if read == 0 {
+            break;
+        }
+        if buffer[..read].iter().any(|b| *b != 0) {
+            target.seek(SeekFrom::Start(at)).unwrap();
+            target.write_all(&buffer[..read]).unwrap();
+        }
+        at += u64::try_from(read).unwrap();
+    }
+    target.set_len(length.max(at)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_embedded_engine_keeps_every_promise() {
+    let harness = EmbeddedHarness::new(Duration::from_secs(20));
+    let outcomes = run(&harness).await;
+    let broken: Vec<_> = outcomes.iter().filter(|(_, outcome)| outcome.is_err()).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+}

@@ -1,0 +1,202 @@
+//! Promises of a turn: all or nothing, and never from an owner that was replaced.
+
+use anyhow::{Context as _, ensure};
+use futures::FutureExt as _;
+
+use super::{
+    Row,
+    bench::{Bench, Hand, numbered, pairs, record, same, text, tombstone},
+};
+use crate::port::{CommitError, Membership, Mode, TopicName, Turn};
+
+pub(super) const PROMISES: &[Row] = &[
+    (
+        "a turn is one",
+        "Offsets and records of a turn are all visible when it returns, and all there after a crash.",
+        |b| a_turn_is_one(b).boxed(),
+    ),
+    (
+        "a turn cut short is whole or nothing",
+        "After a crash in the middle of turns each is there as a whole or not at all.",
+        |b| a_turn_cut_short(b).boxed(),
+    ),
+    (
+        "a refused turn leaves nothing",
+        "Of a turn that failed no record is ever read, and its offsets do not count.",
+        |b| a_refused_turn_leaves_nothing(b).boxed(),
+    ),
+    (
+        "a replaced owner cannot commit",
+        "A turn of an owner that was replaced is lost, with all its records.",
+        |b| a_replaced_owner_cannot_commit(b).boxed(),
+    ),
+    ("nor an empty turn", "So is a turn of a replaced owner that has read and written nothing.", |b| {
+        nor_an_empty_turn(b).boxed()
+    }),
+    ("nor a plain commit", "So are the plainly committed offsets of a replaced owner.", |b| {
+        nor_a_plain_commit(b).boxed()
+    }),
+];
+
+struct Topics3 {
+    lead: TopicName,
+    out: TopicName,
+    state: TopicName,
+}
+
+impl Topics3 {
+    async fn declare(bench: &Bench<'_>) -> anyhow::Result<Self> {
+        let lead = bench.topic("lead", 1).await?;
+        Ok(Self { lead, out: bench.topic("out", 2).await?, state: bench.compacted("state", 1).await? })
+    }
+
+    async fn join(&self, bench: &Bench<'_>, mode: Mode) -> anyhow::Result<Hand> {
+        let state = Some(self.state.clone());
+        bench.join(Membership { state, ..bench.membership(&self.lead, mode) }).await
+    }
+}
+
+async fn a_turn_is_one(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topics = Topics3::declare(bench).await?;
+    bench.append(vec![record(&topics.state, 0, "gone", "v")]).await?;
+    bench.append(numbered(&topics.lead, 0, 0..3)).await?;
+    let mut hand = topics.join(bench, Mode::Atomic).await?;
+    hand.take(3).await?;
+    let records = vec![
+        record(&topics.out, 0, "k", "a"),
+        record(&topics.state, 0, "here", "1"),
+        tombstone(&topics.state, 0, "gone"),
+        record(&topics.out, 1, "k", "b"),
+        record(&topics.out, 0, "k", "c"),
+    ];
+    hand.commit(0, records).await?;
+    let committed = hand.member.positions(0)[0].1;
+    for when in ["before a crash", "after a crash"] {
+        same(when, &text(&bench.all(&topics.out, 0).await?), "a c")?;
+        same(when, &text(&bench.all(&topics.out, 1).await?), "b")?;
+        let standing = bench.standing(&topics.lead).await?[0].0;
+        ensure!(standing == committed, "{when}: committed {committed}, stands at {standing}");
+        bench.crash().await?;
+        hand = topics.join(bench, Mode::Atomic).await?;
+        hand.own(1).await?;
+        same("restored", &pairs(&hand.restore(0).await?), "here=1")?;
+    }
+    Ok(())
+}
+
+async fn a_turn_cut_short(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topics = Topics3::declare(bench).await?;
+    bench.append(numbered(&topics.lead, 0, 0..40)).await?;
+    for _ in 0..3 {
+        let mut hand = topics.join(bench, Mode::Atomic).await?;
+        hand.own(1).await?;
+        hand.restore(0).await?;
+        let (lead, out, state) = (topics.lead.clone(), topics.out.clone(), topics.state.clone());
+        let turns = tokio::spawn(async move {
+            // One record a turn, said in all three places.
+            while let Ok(batch) = hand.batch(1).await {
+                let n = text(&batch.records);
+                let records =
+                    vec![record(&out, 0, "k", &n), record(&state, 0, "last", &n), record(&out, 1, "k", &n)];
+                if hand.commit(0, records).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let (mut waited, started) = (0, bench.standing(&lead).await?);
+        while bench.standing(&lead).await? == started && waited < 1_000 {
+            waited += 1;
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        bench.crash().await?;
+        turns.abort();
+        // Whether it ended by itself or was cut short is all the same.
+        drop(turns.await);
+        let done = bench.standing(&topics.lead).await?[0].0;
+        let read = bench.engine().read(&topics.lead, 0, 0, 100).await?;
+        let told = text(&read.into_iter().filter(|r| r.offset < done).collect::<Vec<_>>());
+        same("records of the turns that are committed", &text(&bench.all(&topics.out, 0).await?), &told)?;
+        same("their other records", &text(&bench.all(&topics.out, 1).await?), &told)?;
+        let mut hand = topics.join(bench, Mode::Atomic).await?;
+        hand.own(1).await?;
+        let last = told.rsplit(' ').next().filter(|n| !n.is_empty());
+        let wanted = last.map(|n| format!("last={n}")).unwrap_or_default();
+        same("their state", &pairs(&hand.restore(0).await?), &wanted)?;
+    }
+    Ok(())
+}
+
+async fn a_refused_turn_leaves_nothing(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topics = Topics3::declare(bench).await?;
+    bench.append(numbered(&topics.lead, 0, 0..3)).await?;
+    let mut hand = topics.join(bench, Mode::Atomic).await?;
+    hand.take(3).await?;
+    let records = vec![
+        record(&topics.out, 0, "k", "a"),
+        record(&topics.state, 0, "k", "a"),
+        record(&topics.out, 2, "k", "there is no such partition"),
+    ];
+    let refused = hand.commit(0, records).await;
+    ensure!(refused.is_err(), "a turn with a record for nowhere was committed");
+    drop(hand);
+    let (committed, _) = bench.standing(&topics.lead).await?[0];
+    ensure!(committed == 0, "the turn failed, yet the group stands at {committed}");
+    same("records of the failed turn", &text(&bench.all(&topics.out, 0).await?), "")?;
+    let mut hand = topics.join(bench, Mode::Atomic).await?;
+    hand.own(1).await?;
+    same("state of the failed turn", &pairs(&hand.restore(0).await?), "")?;
+    same("what comes again", &text(&hand.take(3).await?), "0 1 2")
+}
+
+/// An owner with a turn in hand, and another that has taken over meanwhile.
+async fn replaced(bench: &Bench<'_>, topics: &Topics3, mode: Mode) -> anyhow::Result<(Hand, Hand, Turn)> {
+    bench.append(numbered(&topics.lead, 0, 0..3)).await?;
+    let mut old = topics.join(bench, mode).await?;
+    old.take(3).await?;
+    let records = vec![record(&topics.out, 0, "k", "old"), record(&topics.state, 0, "k", "old")];
+    let turn = old.turn(0, records);
+    // The old one falls silent, as if its machine had been stopped.
+    let mut new = topics.join(bench, mode).await?;
+    new.own(1).await.context("taking over from an owner that fell silent")?;
+    Ok((old, new, turn))
+}
+
+/// The turn must be lost, and the successor's work must be all there is.
+async fn only_the_new(bench: &Bench<'_>, mode: Mode, cut: fn(&mut Turn)) -> anyhow::Result<()> {
+    let topics = Topics3::declare(bench).await?;
+    let (mut old, mut new, mut turn) = replaced(bench, &topics, mode).await?;
+    cut(&mut turn);
+    let first = old.member.commit(turn.clone()).await;
+    ensure!(matches!(first, Err(CommitError::Lost(_))), "a replaced owner's commit gave {first:?}");
+    let (committed, _) = bench.standing(&topics.lead).await?[0];
+    ensure!(committed == 0, "the replaced owner moved the group to {committed}");
+    same("what the successor is handed", &text(&new.take(3).await?), "0 1 2")?;
+    let records = vec![record(&topics.out, 0, "k", "new"), record(&topics.state, 0, "k", "new")];
+    new.commit(0, records).await.context("the successor's commit")?;
+    let again = old.member.commit(turn).await;
+    ensure!(again.is_err(), "a replaced owner's commit was accepted the second time");
+    if mode == Mode::Atomic {
+        same("records of both", &text(&bench.all(&topics.out, 0).await?), "new")?;
+        same("state of both", &pairs(&new.restore(0).await?), "k=new")?;
+    }
+    drop(new);
+    // The old one finds out by itself and can come back as a new one.
+    old.assigned.clear();
+    old.own(1).await.context("coming back")
+}
+
+async fn a_replaced_owner_cannot_commit(bench: &Bench<'_>) -> anyhow::Result<()> {
+    only_the_new(bench, Mode::Atomic, |_| {}).await
+}
+
+async fn nor_an_empty_turn(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let nothing = |turn: &mut Turn| {
+        turn.records.clear();
+        turn.offsets.iter_mut().for_each(|(_, offset)| *offset = 0);
+    };
+    only_the_new(bench, Mode::Atomic, nothing).await
+}
+
+async fn nor_a_plain_commit(bench: &Bench<'_>) -> anyhow::Result<()> {
+    only_the_new(bench, Mode::Plain, |turn| turn.records.clear()).await
+}

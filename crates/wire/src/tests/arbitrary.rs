@@ -1,0 +1,248 @@
+//! Any record, for properties.
+
+use std::sync::Arc;
+
+use model::{
+    Because, Cell, Channel, Day, EntryKey, Event, EventKey, Fact, Follow, Kind, Mark, Millis, Person, Place,
+    PlanName, ReadyId, Reason, State, SubjectRef, Tenant, Value, What, Why,
+    delivery::{Delivery, Outcome},
+    person::{Owed, PersonRecord, Waiting, Window},
+    ready::{Ready, ReadyEntry},
+};
+use proptest::{collection::vec, option, prelude::*};
+use serde_json::json;
+
+use crate::{Announcement, Cloud, Did, Feedback, Inbox, Pending, Quarantined};
+
+fn name() -> impl Strategy<Value = String> {
+    "[a-zä-ü0-9:_/.\u{4e00}-\u{4e10}][ a-z0-9:]{0,20}[a-z0-9]"
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>().prop_filter("finite", |number| number.is_finite()), Just(0.0), Just(-0.5)]
+}
+
+pub(super) fn tenant() -> impl Strategy<Value = Tenant> {
+    name().prop_map(|name| Tenant::new(&name).unwrap())
+}
+
+pub(super) fn person() -> impl Strategy<Value = Person> {
+    name().prop_map(|name| Person::new(&name).unwrap())
+}
+
+pub(super) fn subject() -> impl Strategy<Value = SubjectRef> {
+    ("[a-z]{1,8}", name()).prop_map(|(kind, id)| SubjectRef::new(&format!("{kind}:{id}")).unwrap())
+}
+
+fn plan() -> impl Strategy<Value = PlanName> {
+    name().prop_map(|name| PlanName::new(&name).unwrap())
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    name().prop_map(|name| Kind::new(&name).unwrap())
+}
+
+fn text() -> impl Strategy<Value = Arc<str>> {
+    any::<String>().prop_map(Into::into)
+}
+
+fn at() -> impl Strategy<Value = Millis> {
+    any::<i64>().prop_map(Millis)
+}
+
+fn entry_key() -> impl Strategy<Value = EntryKey> {
+    (at(), any::<[u8; 16]>()).prop_map(|(occurred, event)| EntryKey { occurred, event: EventKey(event) })
+}
+
+fn ready_id() -> impl Strategy<Value = ReadyId> {
+    any::<[u8; 16]>().prop_map(ReadyId)
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        text().prop_map(Value::Text),
+        number().prop_map(Value::Number),
+        any::<bool>().prop_map(Value::Flag),
+        at().prop_map(Value::Time),
+        subject().prop_map(Value::Ref),
+        vec(subject(), 0..4).prop_map(Value::Refs),
+        (number(), number()).prop_map(|(lat, lon)| Value::Place(Place { lat, lon })),
+    ]
+}
+
+fn state() -> impl Strategy<Value = State> {
+    let cell = (any::<i64>(), option::of(value())).prop_map(|(version, value)| Cell { version, value });
+    prop::collection::btree_map(text(), cell, 0..5).prop_map(|cells| State { cells })
+}
+
+pub(super) fn event() -> impl Strategy<Value = Event> {
+    let ids = (tenant(), any::<[u8; 16]>(), any::<String>());
+    (ids, subject(), option::of(person()), at(), state()).prop_map(
+        |((tenant, key, what), subject, actor, occurred, state)| Event {
+            tenant,
+            key: EventKey(key),
+            what,
+            subject,
+            actor,
+            occurred,
+            state,
+        },
+    )
+}
+
+pub(super) fn pending() -> impl Strategy<Value = Pending> {
+    let announcement = (person(), any::<i32>(), any::<u32>(), vec(kind(), 0..3), any::<bool>()).prop_map(
+        |(person, day, rows, kinds, full)| Announcement { person, day: Day(day), rows, kinds, full },
+    );
+    (tenant(), vec(announcement, 0..6))
+        .prop_map(|(tenant, announcements)| Pending { tenant, announcements })
+}
+
+pub(super) fn ready() -> impl Strategy<Value = Ready> {
+    let reason = (kind(), subject())
+        .prop_map(|(kind, target)| Reason { kind, because: Because::Follows(target) });
+    let entry = (entry_key(), subject(), vec(reason, 0..3), any::<u16>(), any::<bool>()).prop_map(
+        |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
+    );
+    let whose = (tenant(), person(), plan(), text());
+    (ready_id(), whose, (at(), at(), at()), any::<u16>(), vec(entry, 0..4)).prop_map(
+        |(id, (tenant, person, plan, key), (opening, due, expires), attempt, entries)| Ready {
+            id,
+            tenant,
+            person,
+            plan,
+            key,
+            opening,
+            channel: Channel::Email,
+            attempt,
+            due,
+            expires,
+            entries,
+        },
+    )
+}
+
+fn why() -> impl Strategy<Value = Why> {
+    prop::sample::select(Why::ALL.to_vec())
+}
+
+fn mark() -> impl Strategy<Value = Mark> {
+    let what = prop_oneof![
+        ready_id().prop_map(What::Taken),
+        (ready_id(), any::<bool>()).prop_map(|(ready, maybe)| What::Returned { ready, maybe }),
+        (ready_id(), why()).prop_map(|(ready, why)| What::Left { ready, why }),
+        why().prop_map(What::Ended),
+        ready_id().prop_map(What::Carried),
+        Just(What::Read),
+        Just(What::Cleared),
+    ];
+    (option::of(Just(Channel::Email)), what, vec(entry_key(), 0..5), at())
+        .prop_map(|(channel, what, covers, at)| Mark::new(channel, what, covers, at))
+}
+
+pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
+    let days = prop::collection::btree_set(any::<i32>().prop_map(Day), 0..5);
+    let open = (plan(), any::<u64>(), name(), at(), at(), days).prop_map(
+        |(plan, plan_hash, key, opening, due, days)| Window {
+            plan,
+            plan_hash,
+            key: key.into(),
+            opening,
+            due,
+            days,
+        },
+    );
+    let owed = (any::<i32>(), mark()).prop_map(|(day, mark)| Owed { day: Day(day), mark });
+    let waiting = (at(), ready()).prop_map(|(at, ready)| Waiting { at, ready });
+    let told = prop::collection::btree_map(plan(), any::<i32>(), 0..3);
+    let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
+    (vec(open, 0..3), vec(owed, 0..3), vec(waiting, 0..2), (at(), at()), told, rows).prop_map(
+        |(windows, owed, waiting, (last_opening, keep_until), told_on, rows)| PersonRecord {
+            windows,
+            owed,
+            waiting,
+            last_opening,
+            told_on,
+            rows,
+            keep_until,
+        },
+    )
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    let left = || vec((entry_key(), why()), 0..3);
+    prop_oneof![
+        left().prop_map(|left| Outcome::Sent { left }),
+        left().prop_map(|left| Outcome::Nothing { left }),
+        left().prop_map(|left| Outcome::Refused { left }),
+        (vec(entry_key(), 0..3), left()).prop_map(|(back, left)| Outcome::Unknown { back, left }),
+        (at(), ready()).prop_map(|(until, ready)| Outcome::Deferred { until, ready }),
+    ]
+}
+
+pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
+    let follow = (tenant(), person(), subject(), any::<i64>(), any::<bool>()).prop_map(
+        |(tenant, person, target, version, on)| {
+            Inbox::Fact(Fact::Follow(Follow { tenant, person, target, version, on }))
+        },
+    );
+    let profile = (tenant(), person(), state())
+        .prop_map(|(tenant, person, state)| Inbox::Fact(Fact::Profile { tenant, person, state }));
+    let did = prop_oneof![Just(Did::Read), Just(Did::Cleared)];
+    let feedback = (tenant(), person(), did, vec(entry_key(), 0..5), at()).prop_map(
+        |(tenant, person, what, keys, at)| Inbox::Feedback(Feedback { tenant, person, what, keys, at }),
+    );
+    let whose = (tenant(), person(), plan(), text());
+    let delivery = (ready_id(), whose, any::<u16>(), at(), outcome()).prop_map(
+        |(ready, (tenant, person, plan, key), attempt, at, outcome)| {
+            let channel = Channel::Email;
+            Inbox::Delivery(Delivery { ready, tenant, person, plan, key, channel, attempt, at, outcome })
+        },
+    );
+    prop_oneof![follow, profile, feedback, delivery]
+}
+
+pub(super) fn quarantined() -> impl Strategy<Value = Quarantined> {
+    let bytes = || vec(any::<u8>(), 0..40);
+    let place = (any::<String>(), any::<u32>(), any::<u64>(), at());
+    (place, bytes(), option::of(bytes()), any::<bool>(), any::<String>(), at()).prop_map(
+        |((topic, partition, offset, appended), key, value, cut, reason, at)| Quarantined {
+            topic,
+            partition,
+            offset,
+            appended,
+            key,
+            value,
+            cut,
+            reason,
+            at,
+            room: "room".to_owned(),
+        },
+    )
+}
+
+pub(super) fn change() -> impl Strategy<Value = Cloud> {
+    let field = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(|flag| json!(flag)),
+        any::<i64>().prop_map(|whole| json!(whole)),
+        number().prop_map(|number| json!(number)),
+        any::<String>().prop_map(|text| json!(text)),
+        vec(any::<String>(), 0..3).prop_map(|texts| json!(texts)),
+        (number(), number()).prop_map(|(lat, lon)| json!({"lat": lat, "lon": lon})),
+    ];
+    let data = prop::collection::btree_map(any::<String>(), field, 0..4);
+    let ids = (name(), name(), name(), option::of(any::<String>()));
+    (ids, option::of(at()), option::of(any::<String>()), option::of(any::<i64>()), data).prop_map(
+        |((id, source, what, subject), time, actor, version, data)| Cloud {
+            id,
+            source,
+            what,
+            subject,
+            time,
+            data: data.into_iter().collect(),
+            actor,
+            version,
+        },
+    )
+}

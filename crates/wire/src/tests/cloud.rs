@@ -1,0 +1,205 @@
+//! CloudEvents: what is taken, what is refused, and where the error is said to be.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::{
+    Cloud,
+    cloud::{BODY_BYTES_MAX, ITEM_BYTES_MAX, ITEMS_MAX, parse, parse_many},
+    change,
+};
+
+fn minimal() -> Cloud {
+    Cloud {
+        id: "1".to_owned(),
+        source: "shop".to_owned(),
+        what: "item.published".to_owned(),
+        subject: None,
+        time: None,
+        data: json!({}).as_object().unwrap().clone(),
+        actor: None,
+        version: None,
+    }
+}
+
+const HEAD: &str = r#""id":"1","source":"shop","type":"item.published""#;
+
+/// One verdict for a body of one: the change's data, or place and reason of the error.
+fn verdict(body: &str) -> Result<Cloud, String> {
+    match parse_many(body.as_bytes()) {
+        Err(error) => Err(error.to_string()),
+        Ok(mut all) => {
+            assert_eq!(all.len(), 1, "{body}");
+            all.remove(0).map_err(|error| error.to_string())
+        }
+    }
+}
+
+#[test]
+fn both_forms_say_the_same() {
+    let check = |body: &str| {
+        let mut expected = minimal();
+        expected.subject = Some("item:1".to_owned());
+        expected.time = Some(super::samples::at("2026-11-20T10:00:00Z"));
+        expected.data = json!({"title": "Moon", "count": 3}).as_object().unwrap().clone();
+        expected.actor = Some("bob".to_owned());
+        expected.version = Some(7);
+        assert_eq!(verdict(body).unwrap(), expected, "{body}");
+        assert_eq!(change::decode(body.as_bytes()).unwrap(), expected, "{body}");
+    };
+    let more = r#""subject":"item:1","time":"2026-11-20T11:00:00+01:00","actor":"bob","version":7"#;
+    let data = r#""title":"Moon","count":3"#;
+    check(&format!(r#"{{"specversion":"1.0",{HEAD},{more},"data":{{{data}}}}}"#));
+    check(&format!(r#"{{{HEAD},{more},"data":{{{data}}}}}"#));
+    check(&format!(r#"{{{HEAD},{more},{data}}}"#));
+    check(&format!(r#"{{"specversion":"1.0",{HEAD},{more},{data},"data":null}}"#));
+    check(&format!("\u{feff} {{{HEAD},{},{data}}}\n", more.replace("7", r#""7""#)));
+    // Other extensions of a true CloudEvent are let pass.
+    check(&format!(r#"{{"specversion":"1.0",{HEAD},{more},"traceparent":"00-1","data":{{{data}}},
+        "datacontenttype":"application/json; charset=utf-8","dataschema":"urn:x"}}"#));
+}
+
+#[test]
+fn errors_say_where() {
+    let check = |body: &str, error: &str| assert_eq!(verdict(body).unwrap_err(), error, "{body}");
+    let with = |more: &str| format!("{{{HEAD},{more}}}");
+    check("", "line 1 column 1: the body is empty");
+    check(" \n ", "line 1 column 1: the body is empty");
+    check("{", "line 1 column 1: EOF while parsing an object");
+    check("{\n  \"id\": 1,\n  oops\n}", "line 3 column 3: key must be a string");
+    check(&format!("{{{HEAD}}} x"), "line 1 column 54: trailing characters");
+    check("7", "/: a change is an object");
+    check(r#"{"source":"shop","type":"t"}"#, "/id: it is missing");
+    check(r#"{"id":"","source":"shop","type":"t"}"#, "/id: it is empty");
+    check(r#"{"id":null,"source":"shop","type":"t"}"#, "/id: it is missing");
+    check(r#"{"id":7,"source":"shop","type":"t"}"#, "/id: it is not a text");
+    check(&with(r#""time":"yesterday""#), "/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)");
+    check(&with(r#""time":5"#), "/time: it is not a text");
+    check(&with(r#""version":1.5"#), "/version: it is not a whole number of 64 bits");
+    check(&with(r#""version":"x""#), "/version: it is not a whole number of 64 bits");
+    check(&with(r#""version":18446744073709551615"#), "/version: it is not a whole number of 64 bits");
+    check(&with(r#""specversion":"0.3""#), "/specversion: only 1.0 is understood");
+    check(&with(r#""data":"text""#), "/data: it is not an object");
+    check(&with(r#""data":[1]"#), "/data: it is not an object");
+    check(&with(r#""data":{},"title":"Moon""#), "/data: the fields are in `data`, and there is `title` beside it");
+    check(&with(r#""data_base64":"AAAA""#), "/data_base64: only JSON is understood");
+    check(&with(r#""datacontenttype":"text/plain""#), "/datacontenttype: only JSON is understood");
+    check(&with(r#""title":"a","title":"b""#), "line 1 column 75: `title` is given twice");
+    check(&with(r#""id":"2""#), "line 1 column 58: `id` is given twice");
+    check(&with(r#""x":{"y":{"z":1,"z":2}}"#), "line 1 column 72: `z` is given twice");
+}
+
+#[test]
+fn lists_have_a_verdict_each() {
+    let body = format!("[{{{HEAD}}},\n 5, {{{HEAD},\"time\":\"x\"}},\n {{{HEAD},\"a\":1,\"a\":2}}]");
+    let all = parse_many(body.as_bytes()).unwrap();
+    assert_eq!(all[0], Ok(minimal()));
+    let errors: Vec<_> = all[1..].iter().map(|one| one.as_ref().unwrap_err().to_string()).collect();
+    assert_eq!(errors, [
+        "/1: a change is an object",
+        "/2/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)",
+        "line 3 column 62: `a` is given twice",
+    ]);
+    assert_eq!(parse_many(b"[]").unwrap(), []);
+    // What cannot be taken apart has one verdict.
+    assert_eq!(parse_many(b"[{},\n{]").unwrap_err().to_string(), "line 2 column 2: key must be a string");
+    assert!(parse_many(b"[1,2").is_err());
+}
+
+#[test]
+fn lines_have_a_verdict_each() {
+    let body = format!("\n{{{HEAD}}}\r\n\n{{\"id\":\n{{{HEAD},\"actor\":5}}\n7\n{{{HEAD}}}");
+    let all = parse_many(body.as_bytes()).unwrap();
+    assert_eq!((all.len(), &all[0], &all[4]), (5, &Ok(minimal()), &Ok(minimal())));
+    let errors: Vec<_> = all[1..4].iter().map(|one| one.as_ref().unwrap_err().to_string()).collect();
+    assert_eq!(errors, [
+        "line 4 column 6: EOF while parsing a value",
+        "line 5 /actor: it is not a text",
+        "line 6: a change is an object",
+    ]);
+    // One object over several lines is no list of lines.
+    let pretty = format!("{{\n{HEAD}\n}}\n");
+    assert_eq!(parse_many(pretty.as_bytes()).unwrap(), [Ok(minimal())]);
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let text = "x".repeat(ITEM_BYTES_MAX);
+    let large = format!(r#"{{{HEAD},"title":"{text}"}}"#);
+    assert!(verdict(&large).unwrap_err().contains("more than 65536"));
+    assert!(parse(large.as_bytes()).is_err());
+    assert!(change::decode(large.as_bytes()).is_err());
+    // In a list the others are taken.
+    let all = parse_many(format!("[{{{HEAD}}},{large}]").as_bytes()).unwrap();
+    assert!(all[0].is_ok());
+    assert!(all[1].as_ref().unwrap_err().to_string().starts_with("/1: the change has"));
+
+    let body = " ".repeat(BODY_BYTES_MAX + 1);
+    assert!(parse_many(body.as_bytes()).unwrap_err().to_string().contains("more than 1048576"));
+    let many = |n: usize| parse_many(format!("[{}1]", "1,".repeat(n - 1)).as_bytes());
+    assert_eq!(many(ITEMS_MAX).unwrap().len(), ITEMS_MAX);
+    assert!(many(ITEMS_MAX + 1).unwrap_err().to_string().contains("1001 changes"));
+    assert!(parse_many("1\n".repeat(ITEMS_MAX + 1).as_bytes()).is_err());
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let nested = |n: usize| format!("{{{HEAD},\"x\":{}1{}}}", "[".repeat(n), "]".repeat(n));
+    assert!(verdict(&nested(15)).is_ok());
+    assert!(verdict(&nested(16)).unwrap_err().contains("nested deeper than 16 levels"));
+    assert!(verdict(&nested(30_000)).is_err());
+    let open = "[".repeat(BODY_BYTES_MAX);
+    assert!(parse_many(open.as_bytes()).is_err());
+    assert!(change::decode(&open.as_bytes()[..ITEM_BYTES_MAX]).is_err());
+}
+
+#[test]
+fn only_utf8_is_text() {
+    let error = parse_many(b"{\n\"id\":\"\xFF\"}").unwrap_err().to_string();
+    assert_eq!(error, "line 2 column 7: the body is not utf-8");
+}
+
+#[test]
+fn one_change_is_one_object() {
+    assert!(change::decode(b"[]").unwrap_err().reason.contains("a change is an object"));
+    assert!(change::decode(format!("{{{HEAD}}}\n{{{HEAD}}}").as_bytes()).is_err());
+    assert!(change::decode(b"").is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_have_a_verdict(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = (parse_many(&bytes), parse(&bytes), change::decode(&bytes));
+    }
+
+    #[test]
+    fn any_json_has_a_verdict(text in r#"[\[{]?([\[\]{}:,"\\ \n0-9ae.-]|"id"|"type"|"source"|"data"|null|true|\{"id":"1"){0,60}"#) {
+        let _ = (parse_many(text.as_bytes()), parse(text.as_bytes()));
+    }
+
+    /// Both encodings of a change say the same.
+    #[test]
+    fn json_and_avro_agree(cloud in super::arbitrary::change(), flat: bool) {
+        let mut object = json!({"id": cloud.id, "source": cloud.source, "type": cloud.what});
+        let fields = object.as_object_mut().unwrap();
+        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        fields.insert("subject".to_owned(), json!(text(&cloud.subject)));
+        fields.insert("actor".to_owned(), json!(text(&cloud.actor)));
+        fields.insert("version".to_owned(), json!(cloud.version));
+        // Not every instant has a calendar date.
+        let time = cloud.time.map(|at| at.to_string()).filter(|text| !text.ends_with("ms") && text.len() == 24);
+        fields.insert("time".to_owned(), json!(time));
+        let known = ["id", "source", "type", "subject", "actor", "version", "time", "data", "data_base64",
+            "datacontenttype", "dataschema", "specversion"];
+        if flat && !cloud.data.keys().any(|name| known.contains(&name.as_str())) {
+            fields.extend(cloud.data.clone());
+        } else {
+            fields.insert("data".to_owned(), json!(cloud.data));
+        }
+        let mut expected = cloud;
+        expected.subject = text(&expected.subject);
+        expected.actor = text(&expected.actor);
+        expected.time = time.and(expected.time);
+        prop_assert_eq!(change::decode(object.to_string().as_bytes()).unwrap(), expected);
+    }
+}

@@ -1,0 +1,237 @@
+//! One sample of each record with something in every field: the goldens are made of these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Because, Channel, Day, EntryKey, Event, EventKey, Fact, Follow, Kind, Mark, Millis, Person, Place,
+    PlanName, ReadyId, Reason, State, SubjectRef, Tenant, Value, What, Why,
+    delivery::{Delivery, Outcome},
+    person::{Owed, PersonRecord, Waiting, Window},
+    ready::{Ready, ReadyEntry},
+};
+use serde_json::json;
+
+use crate::{Announcement, Cloud, Did, Feedback, Inbox, Pending, Quarantined};
+
+pub(super) fn at(text: &str) -> Millis {
+    Millis::parse(text).unwrap()
+}
+
+pub(super) fn tenant() -> Tenant {
+    Tenant::new("main").unwrap()
+}
+
+pub(super) fn person(name: &str) -> Person {
+    Person::new(name).unwrap()
+}
+
+fn subject(text: &str) -> SubjectRef {
+    SubjectRef::new(text).unwrap()
+}
+
+fn plan() -> PlanName {
+    PlanName::new("morning_mail").unwrap()
+}
+
+fn kind(name: &str) -> Kind {
+    Kind::new(name).unwrap()
+}
+
+fn entry_key(second: i64) -> EntryKey {
+    let occurred = at("2026-11-20T10:00:00Z").plus(second * 1000);
+    EntryKey { occurred, event: EventKey::of(&tenant(), "shop", &second.to_string()) }
+}
+
+pub(super) fn event() -> Event {
+    let mut state = State::at(
+        7,
+        [
+            ("title", Some(Value::text("Moon \u{1f319}, \"full\""))),
+            ("score", Some(Value::Number(0.5))),
+            ("published", Some(Value::Flag(true))),
+            ("opens", Some(Value::Time(at("2026-11-27T18:00:00Z")))),
+            ("maker", Some(Value::Ref(subject("maker:7")))),
+            ("tags", Some(Value::Refs(vec![subject("tag:a"), subject("tag:b")]))),
+            ("where", Some(Value::Place(Place { lat: 52.5, lon: 13.4 }))),
+        ],
+    );
+    state.merge(&State::at(8, [("image", None)]));
+    Event {
+        tenant: tenant(),
+        key: EventKey::of(&tenant(), "shop", "1"),
+        what: "item.published".to_owned(),
+        subject: subject("item:1"),
+        actor: Some(person("bob")),
+        occurred: at("2026-11-20T10:00:00.123Z"),
+        state,
+    }
+}
+
+pub(super) fn pending() -> Pending {
+    let announcement = |name: &str, rows, kinds: &[&str], full| Announcement {
+        person: person(name),
+        day: Day::parse("2026-11-20").unwrap(),
+        rows,
+        kinds: kinds.iter().map(|name| kind(name)).collect(),
+        full,
+    };
+    let announcements = vec![
+        announcement("ann", 2, &["item_published", "item_nearby"], false),
+        announcement("bob", 1, &["item_nearby"], false),
+        announcement("eve", 3, &["item_published"], true),
+    ];
+    Pending { tenant: tenant(), announcements }
+}
+
+pub(super) fn ready() -> Ready {
+    let reason =
+        |name: &str, target: &str| Reason { kind: kind(name), because: Because::Follows(subject(target)) };
+    let opening = at("2026-11-20T10:00:01Z");
+    Ready {
+        id: model::ready::id(&tenant(), &person("ann"), &plan(), "", opening, 0),
+        tenant: tenant(),
+        person: person("ann"),
+        plan: plan(),
+        key: "thread:5".into(),
+        opening,
+        channel: Channel::Email,
+        attempt: 1,
+        due: at("2026-11-21T08:00:00Z"),
+        expires: at("2026-11-22T08:00:00Z"),
+        entries: vec![
+            ReadyEntry {
+                key: entry_key(1),
+                subject: subject("item:1"),
+                reasons: vec![reason("item_published", "maker:7"), reason("item_nearby", "place:3")],
+                section: 0,
+                maybe: false,
+            },
+            ReadyEntry {
+                key: entry_key(2),
+                subject: subject("item:2"),
+                reasons: vec![reason("item_published", "maker:7")],
+                section: 3,
+                maybe: true,
+            },
+        ],
+    }
+}
+
+/// A record with every sort of mark.
+pub(super) fn window() -> PersonRecord {
+    let id = ReadyId([7; 16]);
+    let whats = [
+        What::Taken(id),
+        What::Returned { ready: id, maybe: true },
+        What::Left { ready: id, why: Why::NoLongerTrue },
+        What::Ended(Why::Unfollowed),
+        What::Carried(id),
+        What::Read,
+        What::Cleared,
+    ];
+    let owed = |(i, what): (usize, What)| Owed {
+        day: Day::parse("2026-11-20").unwrap(),
+        mark: Mark::new(
+            (i % 2 == 0).then_some(Channel::Email),
+            what,
+            vec![entry_key(1), entry_key(2)],
+            at("2026-11-21T08:00:00Z"),
+        ),
+    };
+    PersonRecord {
+        windows: vec![Window {
+            plan: plan(),
+            plan_hash: u64::MAX - 1,
+            key: "".into(),
+            opening: at("2026-11-20T10:00:01Z"),
+            due: at("2026-11-21T08:00:00Z"),
+            days: BTreeSet::from([Day::parse("2026-11-19").unwrap(), Day::parse("2026-11-20").unwrap()]),
+        }],
+        owed: whats.into_iter().enumerate().map(owed).collect(),
+        waiting: vec![Waiting { at: at("2026-11-21T09:00:00Z"), ready: ready() }],
+        last_opening: at("2026-11-20T10:00:01Z"),
+        told_on: BTreeMap::from([(plan(), 20_777)]),
+        rows: BTreeMap::from([(Day::parse("2026-11-20").unwrap(), 12)]),
+        keep_until: at("2026-12-01T00:00:00Z"),
+    }
+}
+
+/// One of each, and each outcome; the first is the golden's.
+pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
+    let delivery = |outcome| {
+        Inbox::Delivery(Delivery {
+            ready: ready().id,
+            tenant: tenant(),
+            person: person("ann"),
+            plan: plan(),
+            key: "thread:5".into(),
+            channel: Channel::Email,
+            attempt: 1,
+            at: at("2026-11-21T08:00:02Z"),
+            outcome,
+        })
+    };
+    let left = vec![(entry_key(1), Why::NoLongerTrue), (entry_key(2), Why::ToldElsewhere)];
+    let feedback = |what| {
+        Inbox::Feedback(Feedback {
+            tenant: tenant(),
+            person: person("ann"),
+            what,
+            keys: vec![entry_key(1), entry_key(2)],
+            at: at("2026-11-20T12:00:00Z"),
+        })
+    };
+    vec![
+        ("follow", Inbox::Fact(Fact::Follow(Follow {
+            tenant: tenant(),
+            person: person("ann"),
+            target: subject("maker:7"),
+            version: 3,
+            on: true,
+        }))),
+        ("profile", Inbox::Fact(Fact::Profile {
+            tenant: tenant(),
+            person: person("ann"),
+            state: State::at(4, [("zone", Some(Value::text("Europe/Berlin"))), ("name", None)]),
+        })),
+        ("read", feedback(Did::Read)),
+        ("cleared", feedback(Did::Cleared)),
+        ("sent", delivery(Outcome::Sent { left: left.clone() })),
+        ("nothing", delivery(Outcome::Nothing { left: left.clone() })),
+        ("refused", delivery(Outcome::Refused { left: left.clone() })),
+        ("unknown", delivery(Outcome::Unknown { back: vec![entry_key(3)], left })),
+        ("deferred", delivery(Outcome::Deferred { until: at("2026-11-21T09:00:00Z"), ready: ready() })),
+    ]
+}
+
+pub(super) fn quarantined() -> Quarantined {
+    Quarantined {
+        topic: "changes".to_owned(),
+        partition: 3,
+        offset: 4_711,
+        appended: at("2026-11-20T10:00:00Z"),
+        key: b"main\0item:1".to_vec(),
+        value: Some(vec![0, 1, 0xC3, 0xFF]),
+        cut: false,
+        reason: "/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)".to_owned(),
+        at: at("2026-11-20T10:00:05Z"),
+        room: "ingest".to_owned(),
+    }
+}
+
+pub(super) fn change() -> Cloud {
+    let data = json!({
+        "title": "Moon", "count": 3, "score": 0.5, "published": true, "image": null,
+        "tags": ["tag:a", "tag:b"], "where": {"lat": 52.5, "lon": 13.4},
+    });
+    Cloud {
+        id: "1".to_owned(),
+        source: "shop".to_owned(),
+        what: "item.published".to_owned(),
+        subject: Some("item:1".to_owned()),
+        time: Some(at("2026-11-20T10:00:00.123Z")),
+        data: data.as_object().unwrap().clone(),
+        actor: Some("bob".to_owned()),
+        version: Some(7),
+    }
+}

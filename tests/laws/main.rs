@@ -1,0 +1,2 @@
+//! The laws of the design, each a property test by its name; `faults.txt` says which planted fault each must
+//! notice. A failing run prints what was drawn, made small.
