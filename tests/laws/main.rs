@@ -1,2 +1,9 @@
 //! The laws of the design, each a property test by its name; `faults.txt` says which planted fault each must
 //! notice. A failing run prints what was drawn, made small.
+
+mod names;
+mod room;
+mod seeds;
+
+mod law_1;
+mod law_2;

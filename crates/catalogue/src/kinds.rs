@@ -59,6 +59,13 @@ pub(crate) struct Written {
     pub plans: Vec<(String, At)>,
 }
 
+impl Written {
+    /// What it is about, if the event it is told on names a subject.
+    pub fn subject<'s>(&self, subjects: &'s BTreeMap<String, SubjectType>) -> Option<&'s SubjectType> {
+        subjects.get(self.on.0.split_once('.')?.0)
+    }
+}
+
 /// All kinds of the file, each with what it has from the kind it is like.
 pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
     let Some(map) = reader.map(node, "kinds") else { return Vec::new() };
@@ -198,7 +205,7 @@ fn subject<'s>(
         reader.problem_with(*at, format!("`{on}` is no event"), Some(help));
         return None;
     };
-    let found = subjects.get(subject);
+    let found = written.subject(subjects);
     if found.is_none() {
         let help = did_you_mean(subject, subjects.keys().map(String::as_str));
         reader.problem_with(*at, format!("there is no subject `{subject}`"), help);

@@ -101,8 +101,12 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
     let mut plans = Plans::default();
     let mut mails = BTreeMap::new();
     for written in written_plans {
-        let types = plans::resolve(reader, &written, &kinds, &written_kinds, &subjects);
-        if let Some(mail) = mails::resolve(reader, &written.mail, types, &subjects, folder, read_file) {
+        // Whose subjects are not known, of that mail's texts nothing can be said.
+        let types = plans::resolve(reader, &written, &written_kinds, &plan_names, &subjects);
+        let mail = types.and_then(|types| {
+            mails::resolve(reader, &written.mail, types, &subjects, folder, read_file)
+        });
+        if let Some(mail) = mail {
             mails.insert(written.plan.name.clone(), mail);
         }
         plans.by_name.insert(written.plan.name.clone(), written.plan);

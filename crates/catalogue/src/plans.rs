@@ -11,7 +11,7 @@ use model::{
 
 use crate::{
     hash,
-    kinds::{self, KindDef},
+    kinds,
     limits::{LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX, SPREAD_MS_MAX},
     mails,
     problem::{did_you_mean, one_of},
@@ -214,48 +214,48 @@ fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
 }
 
 /// Follows every reference of a plan: its kinds know it, and what they are about has the fields by which
-/// its sections are ordered. Gives the types of subjects its mails are about.
+/// its sections are ordered. Gives the types of subjects its mails are about, if all of them are known.
 pub(crate) fn resolve(
     reader: &mut Reader<'_>,
     written: &Written,
-    kinds: &BTreeMap<Kind, KindDef>,
-    named: &[kinds::Written],
+    kinds: &[kinds::Written],
+    plans: &BTreeMap<String, PlanName>,
     subjects: &BTreeMap<String, SubjectType>,
-) -> BTreeSet<String> {
+) -> Option<BTreeSet<String>> {
     let plan = &written.plan;
     let mut types = BTreeSet::new();
     let mut told = BTreeSet::new();
+    let mut complete = true;
     for (section, places) in plan.sections.iter().zip(&written.sections) {
         for (name, at) in &places.kinds {
-            let Some(kind) = named.iter().find(|kind| kind.name.as_str() == name) else {
-                let help = did_you_mean(name, named.iter().map(|kind| kind.name.as_str()));
+            let Some(kind) = kinds.iter().find(|kind| kind.name.as_str() == name) else {
+                let help = did_you_mean(name, kinds.iter().map(|kind| kind.name.as_str()));
                 reader.problem_with(*at, format!("there is no kind `{name}`"), help);
+                complete = false;
                 continue;
             };
-            if !kind.plans.iter().any(|(named, _)| named == plan.name.as_str()) {
+            // A plan that is not there could be a slip for this one, and has its message.
+            if !kind.plans.iter().any(|(named, _)| named == plan.name.as_str() || !plans.contains_key(named)) {
                 let what = format!("kind `{name}` is not told under `{}`", plan.name);
-                let help = format!("add `{}` to its `plans`", plan.name);
-                reader.problem_with(*at, what, Some(help));
+                reader.problem_with(*at, what, Some(format!("add `{}` to its `plans`", plan.name)));
             }
             if !told.insert(name.as_str()) {
                 reader.problem(*at, format!("kind `{name}` is in two sections"));
             }
-            let Some(kind) = kinds.get(name.as_str()) else { continue };
-            types.insert(kind.subject().to_string());
-            if let Some(subject) = subjects.get(kind.subject()) {
-                ordered(reader, &section.order, places.order, subject);
-            }
+            let Some(subject) = kind.subject(subjects) else {
+                complete = false;
+                continue;
+            };
+            types.insert(subject.name.clone());
+            ordered(reader, &section.order, places.order, subject);
         }
     }
-    for kind in named {
+    for kind in kinds.iter().filter(|kind| complete && !told.contains(kind.name.as_str())) {
         for (_, at) in kind.plans.iter().filter(|(name, _)| name == plan.name.as_str()) {
-            if !told.contains(kind.name.as_str()) {
-                let what = format!("`{}` has no section for kind `{}`", plan.name, kind.name);
-                reader.problem(*at, what);
-            }
+            reader.problem(*at, format!("`{}` has no section for kind `{}`", plan.name, kind.name));
         }
     }
-    types
+    complete.then_some(types)
 }
 
 fn ordered(reader: &mut Reader<'_>, order: &Order, at: At, subject: &SubjectType) {

@@ -4,7 +4,7 @@
 use model::limits::ID_BYTES_MAX;
 
 use crate::{
-    problem::{Problem, Problems, Source, did_you_mean, one_of},
+    problem::{Problem, Problems, Source, nearest, one_of},
     yaml::{At, Key, Node, What},
 };
 
@@ -19,6 +19,8 @@ pub(crate) struct Fields<'a> {
     map: &'a [(Key, Node)],
     at: At,
     what: String,
+    /// Keys that a slip was probably meant for; that they are missing too is no news.
+    meant: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -51,12 +53,17 @@ impl<'a> Reader<'a> {
     /// A map of which all keys are known; `at` is where to say that one is missing. An unknown key is a problem, the rest is read all the same.
     pub fn fields<'n>(&mut self, node: &'n Node, at: At, what: &str, known: &[&str]) -> Option<Fields<'n>> {
         let map = self.map(node, what)?;
+        let mut meant = Vec::new();
         for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
-            let help = did_you_mean(&key.name, known.iter().copied())
-                .unwrap_or_else(|| format!("{what} has {}", one_of(known.iter().copied())));
+            let near = nearest(&key.name, known.iter().copied());
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("{what} has {}", one_of(known.iter().copied())),
+            };
+            meant.extend(near.map(str::to_string));
             self.problem_with(key.at, format!("{what} has no key `{}`", key.name), Some(help));
         }
-        Some(Fields { map, at, what: what.to_string() })
+        Some(Fields { map, at, what: what.to_string(), meant })
     }
 
     pub fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
@@ -128,12 +135,11 @@ impl<'a> Fields<'a> {
     /// A key that must be there.
     pub fn need(&self, reader: &mut Reader<'_>, key: &str) -> Option<&'a Node> {
         let node = self.get(key);
-        if node.is_none() {
+        if node.is_none() && !self.meant.iter().any(|meant| meant == key) {
             reader.problem(self.at, format!("{} needs `{key}`", self.what));
         }
         node
     }
-
 }
 
 /// Letters, digits and `_`, so that a name can stand in an expression.

@@ -38,6 +38,9 @@ pub struct Deciding<'a> {
     pub catalogue: &'a Catalogue,
     pub zones: &'a Zones,
     pub now: Millis,
+    /// Windows that were due by this instant may close: the partition has been read that far. What fell due
+    /// since has to wait for its own reading.
+    pub closing: Millis,
 }
 
 impl Deciding<'_> {
@@ -80,7 +83,7 @@ impl Deciding<'_> {
         if record.waiting.iter().any(|waiting| waiting.at <= self.now) {
             self.step(decided, key, Input::Again);
         }
-        for window in record.windows.iter().filter(|window| window.due <= self.now) {
+        for window in record.windows.iter().filter(|window| window.due <= self.closing) {
             // Folded with what this very turn already owes, for two plans may share a channel.
             let Some(record) = self.record(decided, key) else { return };
             let view = self.facts.view(key, window, record);

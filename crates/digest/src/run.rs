@@ -120,9 +120,10 @@ impl Work for Digest {
         let read = news::read(&batch.records, &self.ports.catalogue, now)?;
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
         let due = closing.map_or_else(Vec::new, |at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX));
-        let facts = load(&self.ports, memory, &read.of, &due, now).await?;
-        let deciding =
-            Deciding { memory, facts: &facts, catalogue: &self.ports.catalogue, zones: &self.ports.zones, now };
+        let closing = closing.map_or(now, Millis);
+        let facts = load(&self.ports, memory, &read.of, &due, (now, closing)).await?;
+        let (catalogue, zones) = (&*self.ports.catalogue, &self.ports.zones);
+        let deciding = Deciding { memory, facts: &facts, catalogue, zones, now, closing };
         let decided = deciding.decide(&read.of, &due);
         note_full_days(&self.ports, &decided.full).await?;
         let mut records = read.rejects;
@@ -201,7 +202,7 @@ async fn load(
     memory: &Memory,
     news: &BTreeMap<PersonKey, Vec<News>>,
     due: &[PersonKey],
-    now: Millis,
+    (now, closing): (Millis, Millis),
 ) -> anyhow::Result<Facts> {
     let mut facts = Facts::default();
     let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
@@ -212,7 +213,7 @@ async fn load(
 
     let windows = due.iter().filter_map(|key| Some((key, memory.get(key)?)));
     let windows = windows.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
-    let due_windows: Vec<_> = windows.filter(|(_, window)| window.due <= now).collect();
+    let due_windows: Vec<_> = windows.filter(|(_, window)| window.due <= closing).collect();
     let mut days: Vec<_> = due_windows.iter().flat_map(|(key, w)| w.days.iter().map(|day| day_key(key, *day))).collect();
     days.sort();
     days.dedup();

@@ -11,8 +11,8 @@
 
 pub mod config;
 
-pub mod read;
 pub mod reach;
+pub mod read;
 pub mod resolve;
 
 pub mod metrics;

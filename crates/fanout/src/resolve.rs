@@ -59,7 +59,10 @@ impl<'a> Sheet<'a> {
     pub fn persons(&self) -> Vec<StateKey> {
         let of_slice = |(reach, persons): &'_ (&Reach, Vec<Person>)| {
             let tenant = reach.tenant.clone();
-            persons.iter().map(move |person| StateKey::Person(tenant.clone(), person.clone())).collect::<Vec<_>>()
+            persons
+                .iter()
+                .map(move |person| StateKey::Person(tenant.clone(), person.clone()))
+                .collect::<Vec<_>>()
         };
         let mut keys: Vec<StateKey> = self.slices.iter().flat_map(of_slice).collect();
         keys.sort_unstable();
@@ -89,7 +92,9 @@ pub fn resolve(sheet: &Sheet<'_>, events: &[Event], states: &BTreeMap<StateKey, 
                 continue;
             }
             let full = state.and_then(full_day);
-            for (event, kind) in reach.told.iter().filter_map(|(place, kind)| Some((events.get(*place)?, kind))) {
+            for (event, kind) in
+                reach.told.iter().filter_map(|(place, kind)| Some((events.get(*place)?, kind)))
+            {
                 // Nobody is told of their own doing.
                 if event.actor.as_ref() != Some(person) {
                     tell(&mut days, reach, person, event, kind, full);
@@ -97,7 +102,8 @@ pub fn resolve(sheet: &Sheet<'_>, events: &[Event], states: &BTreeMap<StateKey, 
             }
         }
     }
-    let count = |full: bool| days.values().filter(|told| told.full == full).map(|told| told.rows.len() as u64).sum();
+    let count =
+        |full: bool| days.values().filter(|told| told.full == full).map(|told| told.rows.len() as u64).sum();
     let counts = Counts { rows: count(false), full: count(true), erased: erased.len() as u64 };
     let announcements = announce(&days);
     let written = days.into_iter().filter(|(_, told)| !told.full);
@@ -133,7 +139,9 @@ fn announce(days: &BTreeMap<DayKey, Told>) -> Vec<(u32, Pending)> {
             kinds: told.kinds.iter().cloned().collect(),
             full: told.full,
         };
-        of.entry((partition::of_person(&key.tenant, &key.person), &key.tenant)).or_default().push(announcement);
+        of.entry((partition::of_person(&key.tenant, &key.person), &key.tenant))
+            .or_default()
+            .push(announcement);
     }
     let mut records = Vec::new();
     for ((partition, tenant), announcements) in of {
@@ -149,7 +157,10 @@ fn is_erased(state: &State) -> bool {
 }
 
 /// The latest day of which the person's owner said that it is full.
-#[allow(clippy::cast_possible_truncation, reason = "casts of floats saturate, and a day is far from the edge")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "casts of floats saturate, and a day is far from the edge"
+)]
 fn full_day(state: &State) -> Option<Day> {
     match state.get(profile::FULL_DAY)? {
         Value::Number(days) => Some(Day(*days as i32)),

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use catalogue::Catalogue;
 use futures::{StreamExt as _, stream};
 use model::{
-    Event, Millis, Person, State,
+    Event, Millis, State,
     fault::{self, Fault},
 };
 use runtime::{Clock, Quiet, Shutdown, crash};
@@ -95,7 +95,10 @@ impl Fanout {
         let catalogue = &self.ports.catalogue;
         let stored = self.states(reach::unstated(events, catalogue)).await.context("states of subjects")?;
         let reaches = reach::reaches(events, &stored, catalogue);
-        let firsts = reaches.iter().map(|reach| self.followers(reach, None, FIRST_PERSONS_MAX));
+        let mut firsts = Vec::with_capacity(reaches.len());
+        for reach in &reaches {
+            firsts.push(self.followers(reach, None, FIRST_PERSONS_MAX));
+        }
         let mut firsts = stream::iter(firsts).buffered(ASKED_AT_ONCE);
         let mut sheet = Sheet::default();
         for reach in &reaches {
@@ -119,7 +122,12 @@ impl Fanout {
     }
 
     /// Some followers of a reach, fewer if each of them is told much.
-    async fn followers(&self, reach: &Reach, from: Option<&[u8]>, most: usize) -> Result<Followers, StoreError> {
+    async fn followers(
+        &self,
+        reach: &Reach,
+        from: Option<&[u8]>,
+        most: usize,
+    ) -> Result<Followers, StoreError> {
         let most = (SHEET_ROWS_MAX / reach.told.len().max(1)).clamp(1, most);
         self.ports.store.followers(&reach.tenant, &reach.target, from, most).await
     }

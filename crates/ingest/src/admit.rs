@@ -58,7 +58,10 @@ pub enum Admitted {
 pub enum About {
     Entries(Vec<EntryKey>),
     /// All entries about a subject up to the instant at which the person did it.
-    Subject { subject: SubjectRef, until: Millis },
+    Subject {
+        subject: SubjectRef,
+        until: Millis,
+    },
 }
 
 /// Why a CloudEvent was not admitted.
@@ -142,7 +145,7 @@ pub fn admit(
         }
         what => {
             let what = if what == READ { Did::Read } else { Did::Cleared };
-            let about = about(data, occurred, first_seen)?;
+            let about = about(data, occurred, first_seen, catalogue)?;
             Ok(Admitted::Feedback { tenant, person, what, about, at: first_seen })
         }
     }
@@ -176,7 +179,9 @@ fn change(cloud: Cloud, tenant: &Tenant, occurred: Millis, catalogue: &Catalogue
 fn fits(what: &str, subject: &SubjectRef, catalogue: &Catalogue) -> Result<(), Refused> {
     match catalogue.kinds_on(what).find(|kind| kind.subject() != subject.kind()) {
         None => Ok(()),
-        Some(kind) => refuse("/subject", format!("`{what}` is about `{}:id`, not `{subject}`", kind.subject())),
+        Some(kind) => {
+            refuse("/subject", format!("`{what}` is about `{}:id`, not `{subject}`", kind.subject()))
+        }
     }
 }
 
@@ -188,11 +193,17 @@ fn declared(subject: &SubjectRef, at: &str, catalogue: &Catalogue) -> Result<(),
     }
 }
 
-fn about(data: Data<'_>, occurred: Millis, first_seen: Millis) -> Result<About, Refused> {
+fn about(
+    data: Data<'_>,
+    occurred: Millis,
+    first_seen: Millis,
+    catalogue: &Catalogue,
+) -> Result<About, Refused> {
     data.only(&["person", "subject", "entries"])?;
     match (data.0.get("subject"), data.0.get("entries")) {
         (Some(_), None) => {
             let subject = data.named("subject", SubjectRef::new)?;
+            declared(&subject, "/data/subject", catalogue)?;
             Ok(About::Subject { subject, until: occurred })
         }
         (None, Some(entries)) => entries_of(entries, first_seen).map(About::Entries),
@@ -205,7 +216,10 @@ fn entries_of(entries: &Value, first_seen: Millis) -> Result<Vec<EntryKey>, Refu
         return refuse("/data/entries", "it is not a list with something in it");
     };
     if entries.len() > FEEDBACK_ENTRIES_MAX {
-        return refuse("/data/entries", format!("{} entries, more than {FEEDBACK_ENTRIES_MAX}", entries.len()));
+        return refuse(
+            "/data/entries",
+            format!("{} entries, more than {FEEDBACK_ENTRIES_MAX}", entries.len()),
+        );
     }
     let one = |(i, entry): (usize, &Value)| {
         let key = entry.as_str().ok_or_else(|| "it is not a text".to_owned()).and_then(entry_key);

@@ -7,10 +7,7 @@ use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 
-use crate::{
-    answer::Answer,
-    config::IDEMPOTENCY_KEY_BYTES_MAX,
-};
+use crate::{answer::Answer, config::IDEMPOTENCY_KEY_BYTES_MAX};
 
 /// What a body may be said to be; nothing said is as good.
 const MEDIA_TYPES: [&str; 4] = [
@@ -46,7 +43,9 @@ impl fmt::Debug for ApiKey {
 pub fn tenant<'a>(headers: &HeaderMap, keys: &'a [ApiKey]) -> Result<&'a Tenant, Answer> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let bearer = match (given.next().and_then(|value| value.to_str().ok()), given.next()) {
-        (Some(text), None) => text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")),
+        (Some(text), None) => {
+            text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        }
         _ => None,
     };
     let Some((_, secret)) = bearer else {
@@ -71,11 +70,18 @@ pub fn same_origin(headers: &HeaderMap) -> Result<(), Answer> {
         (Some(origin), Some(host)) => origin.split_once("://").is_some_and(|(_, from)| from == host),
         (Some(_), None) => false,
     };
-    if same { Ok(()) } else { Err(Answer::error(StatusCode::FORBIDDEN, "pages of other sites may not do this")) }
+    if same {
+        Ok(())
+    } else {
+        Err(Answer::error(StatusCode::FORBIDDEN, "pages of other sites may not do this"))
+    }
 }
 
 /// Whether the body is said to be something that is read here.
 pub fn media_type(headers: &HeaderMap) -> Result<(), Answer> {
+    if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        return Err(Answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed bodies are not read"));
+    }
     let Some(given) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
     let essence = given.to_str().unwrap_or("?").split(';').next().unwrap_or_default().trim();
     if MEDIA_TYPES.iter().any(|known| known.eq_ignore_ascii_case(essence)) {
@@ -90,11 +96,17 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Answer> {
     let mut given = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = given.next() else { return Ok(None) };
     let visible = |text: &&str| text.bytes().all(|byte| byte.is_ascii_graphic());
-    let key = value.to_str().ok().filter(visible).filter(|key| (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()));
+    let key = value
+        .to_str()
+        .ok()
+        .filter(visible)
+        .filter(|key| (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()));
     match (key, given.next()) {
         (Some(key), None) => Ok(Some(key)),
         _ => {
-            let reason = format!("the idempotency key must be one of 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible ASCII characters");
+            let reason = format!(
+                "the idempotency key must be one of 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible ASCII characters"
+            );
             Err(Answer::error(StatusCode::BAD_REQUEST, &reason))
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Day, EntryKey, Event, Fact, Follow, Mark, Millis, Person, Row, State, SubjectRef, Tenant, Value, What,
+    Day, EntryKey, Event, Fact, Follow, Mark, Millis, Person, Row, State, SubjectRef, Tenant, What,
     entry::DayKey, partition, person::profile,
 };
 use store::{DayRows, StateKey};
@@ -70,7 +70,8 @@ impl Questions {
 
 /// The days up to an instant that have not expired.
 fn living(until: Millis, now: Millis) -> impl Iterator<Item = Day> {
-    std::iter::successors(Some(Day::of(until)), |day| Some(day.plus(-1))).take_while(move |day| day.expires() > now)
+    std::iter::successors(Some(Day::of(until)), |day| Some(day.plus(-1)))
+        .take_while(move |day| day.expires() > now)
 }
 
 fn whose(admitted: &Admitted) -> Option<(&Tenant, &Person)> {
@@ -118,14 +119,17 @@ impl Effects {
             Admitted::Feedback { tenant, person, what, about, at } => {
                 let (covered, marked) = match about {
                     About::Entries(keys) => (keys.into_iter().collect(), BTreeSet::new()),
-                    About::Subject { subject, until } => known.about((&tenant, &person), &subject, until, what, now),
+                    About::Subject { subject, until } => {
+                        known.about((&tenant, &person), &subject, until, what, now)
+                    }
                 };
                 let covered: Vec<EntryKey> = covered.into_iter().collect();
                 for keys in covered.chunks(MARK_KEYS_MAX) {
                     let (tenant, person, keys) = (tenant.clone(), person.clone(), keys.to_vec());
                     self.records.push(heard(&Inbox::Feedback(Feedback { tenant, person, what, keys, at }))?);
                 }
-                let unmarked: Vec<EntryKey> = covered.into_iter().filter(|key| !marked.contains(key)).collect();
+                let unmarked: Vec<EntryKey> =
+                    covered.into_iter().filter(|key| !marked.contains(key)).collect();
                 self.mark(&tenant, &person, what, &unmarked, at, now);
             }
         }
@@ -139,7 +143,15 @@ impl Effects {
     }
 
     /// One mark for each day that still lives; the keys are sorted.
-    fn mark(&mut self, tenant: &Tenant, person: &Person, did: Did, keys: &[EntryKey], at: Millis, now: Millis) {
+    fn mark(
+        &mut self,
+        tenant: &Tenant,
+        person: &Person,
+        did: Did,
+        keys: &[EntryKey],
+        at: Millis,
+        now: Millis,
+    ) {
         for of_day in keys.chunk_by(|a, b| a.day() == b.day()) {
             let day = of_day[0].day();
             if day.expires() <= now {

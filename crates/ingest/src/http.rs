@@ -47,7 +47,9 @@ pub fn router(http: Http) -> Router {
     let desk = Arc::new(Desk { http, requests, lag: Mutex::new(None) });
     let mut router = Router::new();
     for sort in Sort::ALL {
-        let take = move |State(desk): State<Arc<Desk>>, request: Request| async move { desk.take(sort, request).await };
+        let take = move |State(desk): State<Arc<Desk>>, request: Request| async move {
+            desk.take(sort, request).await
+        };
         router = router.route(sort.path(), post(take));
     }
     router.layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(desk)
@@ -67,7 +69,10 @@ impl From<Trouble> for Answer {
             Trouble::Full(reason) => Self::full(&reason),
             Trouble::Broken(reason) => {
                 tracing::error!(reason, "a request failed");
-                Self::error(StatusCode::INTERNAL_SERVER_ERROR, "an engine is broken; the log of the service says more")
+                Self::error(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "an engine is broken; the log of the service says more",
+                )
             }
         }
     }
@@ -87,11 +92,12 @@ impl Desk {
 
     /// What can be said without the body comes first, and what needs the engines last.
     async fn answer(&self, sort: Sort, request: Request) -> Result<Answer, Answer> {
-        let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
         let headers = request.headers().clone();
         let tenant = self.enter(&headers)?;
         door::media_type(&headers)?;
         let key = door::idempotency_key(&headers)?;
+        // Held from before the body is read, for bodies are what takes memory.
+        let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
         if (self.http.disk_low)() {
             return Err(Answer::full("the disk is down to its reserve"));
         }
@@ -131,7 +137,13 @@ impl Desk {
         same(asked, Asked::read_answered(&stands.map_err(Trouble::from)?))
     }
 
-    async fn judge(&self, sort: Sort, tenant: &Tenant, body: &[u8], first_seen: Millis) -> Result<Answer, Answer> {
+    async fn judge(
+        &self,
+        sort: Sort,
+        tenant: &Tenant,
+        body: &[u8],
+        first_seen: Millis,
+    ) -> Result<Answer, Answer> {
         let ports = &self.http.ports;
         let items = match parse_many(body) {
             Ok(items) => items,
@@ -194,6 +206,8 @@ fn same<T>(asked: Asked, stands: Option<(Asked, T)>) -> Result<T, Answer> {
     match stands {
         Some((of, what)) if of == asked => Ok(what),
         Some(_) => Err(Asked::mismatch()),
-        None => Err(Trouble::Broken("what is kept under an idempotency key cannot be read".to_owned()).into()),
+        None => {
+            Err(Trouble::Broken("what is kept under an idempotency key cannot be read".to_owned()).into())
+        }
     }
 }

@@ -94,7 +94,8 @@ fn is_label(label: &str) -> bool {
 }
 
 fn language(text: &str) -> Result<(), String> {
-    let is_subtag = |tag: &str| (1..=8).contains(&tag.len()) && tag.chars().all(|c| c.is_ascii_alphanumeric());
+    let is_subtag =
+        |tag: &str| (1..=8).contains(&tag.len()) && tag.chars().all(|c| c.is_ascii_alphanumeric());
     if text.len() <= LANGUAGE_BYTES_MAX && text.split('-').all(is_subtag) {
         return Ok(());
     }

@@ -1,10 +1,6 @@
 //! The topic way, and the desk of both ways: stored, then announced, then acknowledged.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Display,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use async_trait::async_trait;
 use catalogue::Catalogue;

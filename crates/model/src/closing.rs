@@ -67,7 +67,8 @@ pub(crate) fn close(
         return Vec::new();
     }
     record.windows.remove(index);
-    let mut sorted = sort(candidates, plan);
+    let oldest = Day::of(window.due).plus(-i32::from(plan.look_back_days));
+    let mut sorted = sort(candidates, plan, oldest);
     if sorted.told.len() < usize::from(plan.at_least.max(1)) {
         sorted.carried.extend(std::mem::take(&mut sorted.told).into_iter().flat_map(|(_, group)| group));
     }
@@ -87,12 +88,13 @@ pub(crate) fn close(
     vec![ready(id, plan, window, sorted.told, at)]
 }
 
-/// Sorts candidates into sections, by rank, within the budgets.
-fn sort(candidates: Vec<Candidate>, plan: &Plan) -> Sorted {
+/// Sorts candidates into sections, by rank, within the budgets; what lies before the look-back ends.
+fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
     let mut sorted = Sorted::default();
     let mut live = Vec::new();
     for candidate in candidates {
         match (candidate.holds, candidate.section(plan)) {
+            (Ok(()), Some(_)) if candidate.key.day() < oldest => sorted.ended.push((candidate.key, Why::Expired)),
             (Ok(()), Some(section)) => live.push((section, candidate)),
             (Ok(()), None) => sorted.ended.push((candidate.key, Why::KindGone)),
             (Err(why), _) => sorted.ended.push((candidate.key, why)),

@@ -52,6 +52,9 @@ pub mod person;
 pub mod ready;
 pub mod window;
 
+#[cfg(test)]
+mod tests;
+
 pub mod fault;
 pub mod limits;
 pub mod partition;

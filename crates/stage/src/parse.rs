@@ -11,7 +11,7 @@ use crate::{
     args::Args,
     calendar::Calendar,
     head::{FindWords, HEAD, Head},
-    lines,
+    lines, order,
     scenario::{Act, Expected, Line, Scenario, What},
     token::{Token, Wrong},
     verb::{self, Place, VERBS},
@@ -145,6 +145,10 @@ impl Parser<'_> {
         let (from, until) = self.now;
         let is_event = |line: &Line| matches!(line.what, What::Do(Act::Event(_)));
         let is_answered = |line: &Line| matches!(&line.what, What::Do(act) if act.is_answered());
+        if self.lines.iter().any(|before| order::undecided(before, until, what)) {
+            let help = "a newer version wins, and a version is a time unless `@version` says it";
+            return Err(("a line above states something else as of the same instant", Some(help)));
+        }
         match what {
             What::Do(_) if from != until => Err(("only `expect` takes a stretch of time", None)),
             What::Do(Act::Again) if !self.lines.iter().any(is_event) => {

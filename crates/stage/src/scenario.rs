@@ -115,18 +115,13 @@ pub enum Expected {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExpectedMail {
     pub person: Person,
+    /// The address.
+    pub to: Option<String>,
     pub headline: Option<String>,
     /// `title: item, item`, all of them in order; empty if not said.
     pub sections: Vec<String>,
     pub has: Vec<String>,
     pub lacks: Vec<String>,
-}
-
-impl Expected {
-    /// Whether it is about the answer to the line before.
-    pub(crate) fn is_of_answer(&self) -> bool {
-        matches!(self, Self::Rejected { .. })
-    }
 }
 
 impl Act {

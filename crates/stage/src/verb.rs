@@ -169,9 +169,10 @@ fn expected(args: &mut Args) -> Result<Expected, Wrong> {
 
 fn mail(args: &mut Args) -> Result<ExpectedMail, Wrong> {
     let person = args.person()?;
-    let mut mail = ExpectedMail { person, headline: None, sections: vec![], has: vec![], lacks: vec![] };
+    let mut mail = ExpectedMail { person, to: None, headline: None, sections: vec![], has: vec![], lacks: vec![] };
     while args.end().is_err() {
-        match args.one_of("a part of a mail", &["headline", "sections", "has", "lacks"])? {
+        match args.one_of("a part of a mail", &["to", "headline", "sections", "has", "lacks"])? {
+            "to" => mail.to = Some(args.text("the address")?),
             "headline" => mail.headline = Some(args.quoted("the headline")?.join(" ")),
             "sections" => mail.sections.extend(args.quoted("a section, `title: item, item`,")?),
             "has" => mail.has.extend(args.quoted("what the mail has in it")?),

@@ -77,7 +77,14 @@ impl fmt::Debug for Promise {
 
 /// All promises, in the order of the port.
 pub fn promises() -> impl Iterator<Item = Promise> {
-    let all = [days::PROMISES, states::PROMISES, follows::PROMISES, journal::PROMISES, answers::PROMISES, apart::PROMISES];
+    let all = [
+        days::PROMISES,
+        states::PROMISES,
+        follows::PROMISES,
+        journal::PROMISES,
+        answers::PROMISES,
+        apart::PROMISES,
+    ];
     all.into_iter().flatten().copied()
 }
 

@@ -3,8 +3,8 @@
 //! A fjall database in the directory's `data` holds one keyspace a day (its rows; dropped in one step) and
 //! one for each of states, follows, journal and answers. All writes go through one thread, which drains
 //! what waits, decides in order, commits one batch over all keyspaces, syncs it once and answers everybody
-//! ([`writer`]). Reads go past it on a snapshot that the writer publishes after each sync, so nobody sees
-//! half of a write, or one that a power cut could take back ([`engine`]).
+//! (`writer`). Reads go past it on a snapshot that the writer publishes after each sync, so nobody sees
+//! half of a write, or one that a power cut could take back (`engine`).
 //!
 //! A failed write of the journal poisons the database: from then on writes fail and reads show the last
 //! state that is safe. Make room, then restart.
@@ -16,6 +16,7 @@ mod engine;
 mod follows;
 mod journal;
 mod keys;
+mod rows;
 mod states;
 mod writer;
 

@@ -16,6 +16,6 @@ pub mod rough;
 mod tests;
 
 pub use port::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, Recorded, StateKey, States,
-    Store, StoreError,
+    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, Recorded,
+    StateKey, States, Store, StoreError,
 };

@@ -3,6 +3,7 @@
 //! to hold.
 
 mod engine;
+mod ports;
 
 use std::sync::Arc;
 
@@ -39,9 +40,12 @@ macro_rules! lies {
 
 lies! {
     /// The last write is acknowledged before it is anywhere but in memory.
-    LosesLastWrite breaks "rows are durable", "states come back as written", "follows are durable", "the journal is complete";
+    LosesLastWrite breaks "rows are durable", "states are durable", "follows are durable",
+        "the journal is complete", "the first answer stands";
     /// Only the first half of a day's rows is written.
     WritesHalf breaks "rows come back as written";
+    /// What is not text is written as text.
+    EverythingIsText breaks "states come back as written";
     /// The rows of a write become visible in two pieces.
     WritesInHalves breaks "rows appear together";
     /// A row is returned twice.

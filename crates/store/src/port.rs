@@ -164,7 +164,13 @@ pub trait Journal: Send + Sync {
 #[async_trait]
 pub trait Answers: Send + Sync {
     /// Keeps the answer if there is none for this key; returns the one that stands.
-    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError>;
+    async fn answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        answer: Vec<u8>,
+        now: Millis,
+    ) -> Result<Vec<u8>, StoreError>;
 
     /// The answer that stands for this key, if it is younger than a day.
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError>;

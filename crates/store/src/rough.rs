@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
 
 use crate::port::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey, States, Store,
-    StoreError,
+    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey,
+    States, Store, StoreError,
 };
 
 /// How unpleasant it is.
@@ -185,7 +185,13 @@ impl Journal for Rough {
 
 #[async_trait]
 impl Answers for Rough {
-    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError> {
+    async fn answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        answer: Vec<u8>,
+        now: Millis,
+    ) -> Result<Vec<u8>, StoreError> {
         self.change(self.inner.answer(tenant, key, answer, now)).await
     }
 

@@ -9,7 +9,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey, fold::fold};
+use model::{
+    Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey, fold::fold,
+};
 use proptest::prelude::*;
 use runtime::clock::Stopwatch;
 use tempfile::TempDir;
@@ -226,7 +228,13 @@ impl Journal for Patient {
 
 #[async_trait]
 impl Answers for Patient {
-    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError> {
+    async fn answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        answer: Vec<u8>,
+        now: Millis,
+    ) -> Result<Vec<u8>, StoreError> {
         patiently!(self.0.answer(tenant, key, answer.clone(), now))
     }
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
@@ -278,7 +286,8 @@ async fn rough_run(seed: u64) -> Vec<String> {
     let rough = Rough::new(Arc::new(Embedded::open(dir.path()).unwrap()), Roughness::seeded(seed));
     let mut answers = Vec::new();
     for n in 0..60 {
-        answers.push(format!("{:?}", rough.answer(&tenant(), &format!("{}", n / 3), vec![n], Millis(0)).await));
+        answers
+            .push(format!("{:?}", rough.answer(&tenant(), &format!("{}", n / 3), vec![n], Millis(0)).await));
         answers.push(format!("{:?}", rough.answered(&tenant(), &format!("{}", n / 3), Millis(0)).await));
     }
     answers
@@ -299,7 +308,10 @@ async fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let first = Embedded::open(dir.path()).unwrap();
     let second = Embedded::open(dir.path()).unwrap_err();
-    assert_eq!(second.to_string(), format!("the store is broken: another process uses {}", dir.path().display()));
+    assert_eq!(
+        second.to_string(),
+        format!("the store is broken: another process uses {}", dir.path().display())
+    );
     drop(first);
     Embedded::open(dir.path()).unwrap();
 }
@@ -343,7 +355,8 @@ async fn what_was_answered_for_survives_sigkill() {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let keys = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("wrote ").map(String::from));
+        let keys =
+            lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("wrote ").map(String::from));
         let before = wrote.len();
         for key in keys {
             wrote.push(key);
@@ -360,9 +373,48 @@ async fn what_was_answered_for_survives_sigkill() {
     }
 }
 
+/// Needs a disk of a few megabytes of its own: `mount -t tmpfs -o size=12m tmpfs DIR`.
+const TINY: &str = "STORE_TEST_TINY_DIR";
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_loses_nothing() {
+    let Ok(tiny) = std::env::var(TINY) else { return };
+    let dir = TempDir::new_in(&tiny).unwrap();
+    let ballast = Path::new(&tiny).join("ballast");
+    std::fs::write(&ballast, vec![1; 3 << 20]).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
+    let answer = |n: usize| vec![n as u8; 50_000];
+    let mut safe = 0;
+    let full = loop {
+        match store.answer(&tenant(), &safe.to_string(), answer(safe), Millis(0)).await {
+            Ok(_) => safe += 1,
+            Err(error) => break error,
+        }
+        assert!(safe < 10_000, "{tiny} is not tiny");
+    };
+    assert!(matches!(full, StoreError::Full(_)), "{full}");
+    for n in 0..3 {
+        let later = store.answer(&tenant(), &format!("later {n}"), Vec::new(), Millis(0)).await.unwrap_err();
+        assert!(later.to_string().contains("restart"), "{later}");
+        let later = store.drop_before(Day(0)).await.unwrap_err();
+        assert!(later.to_string().contains("restart"), "{later}");
+    }
+    assert_eq!(store.answered(&tenant(), "0", Millis(0)).await.unwrap(), Some(answer(0)));
+    drop(store);
+    std::fs::remove_file(ballast).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
+    for n in 0..safe {
+        let found = store.answered(&tenant(), &n.to_string(), Millis(0)).await.unwrap();
+        assert_eq!(found, Some(answer(n)), "{n} of {safe}");
+    }
+    store.answer(&tenant(), "after", Vec::new(), Millis(0)).await.unwrap();
+    println!("{safe} answers were safe when the disk was full");
+}
+
 fn any_row() -> impl Strategy<Value = Row> {
     use model::*;
-    let key = (0..4_u8, 0..3_i64).prop_map(|(n, at)| EntryKey { occurred: Millis(at), event: EventKey([n; 16]) });
+    let key =
+        (0..4_u8, 0..3_i64).prop_map(|(n, at)| EntryKey { occurred: Millis(at), event: EventKey([n; 16]) });
     let entry = (key.clone(), 0..3_u8, 0..2_u8).prop_map(|(key, target, kind)| {
         let because = Because::Follows(SubjectRef::new(&format!("artist:{target}")).unwrap());
         let kind = Kind::new(&format!("kind{kind}")).unwrap();

@@ -27,6 +27,8 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
+use rooms::Furniture;
+
 pub use rooms::Config;
 pub use stages::{STAGES, Stage, StageView, declare};
 
@@ -41,6 +43,7 @@ pub struct Engines {
 /// A running house.
 pub struct House {
     engines: Engines,
+    intake: ingest::Ports,
     clock: Clock,
     quiet: Quiet,
     shutdown: Shutdown,
@@ -62,18 +65,11 @@ impl House {
         config: Config,
     ) -> anyhow::Result<Self> {
         declare(&*engines.topics).await.context("declare the topics")?;
-        let (quiet, shutdown, metrics) = (Quiet::default(), Shutdown::default(), Metrics::default());
-        let furniture = rooms::Furniture {
-            engines: engines.clone(),
-            catalogue,
-            clock: clock.clone(),
-            zones,
-            quiet: quiet.clone(),
-            shutdown: shutdown.clone(),
-            metrics: metrics.clone(),
-        };
+        let furniture = Furniture::new(engines, catalogue, clock, zones)?;
+        let (intake, rooms) = furniture.rooms(config)?;
+        let Furniture { engines, clock, quiet, shutdown, metrics, .. } = furniture;
         let mut tasks = JoinSet::new();
-        for room in rooms::all(&furniture, &config)? {
+        for room in rooms {
             // Counted as busy until its own loop is, so that nobody finds a quiet house before it is open.
             let opening = quiet.worker();
             tasks.spawn(async move { (room.name, rooms::open(room.run, opening).await) });
@@ -82,7 +78,7 @@ impl House {
         let (crash, crashed) = oneshot::channel();
         let supervisor = tokio::spawn(supervise(tasks, shutdown.clone(), fail, crashed));
         let crash = Mutex::new(Some(crash));
-        Ok(Self { engines, clock, quiet, shutdown, metrics, failed, crash, supervisor })
+        Ok(Self { engines, intake, clock, quiet, shutdown, metrics, failed, crash, supervisor })
     }
 
     /// Lets every room finish what it has in hand. The error is that of the room that failed, if one did.
@@ -150,6 +146,11 @@ impl House {
 
     pub fn engines(&self) -> &Engines {
         &self.engines
+    }
+
+    /// What the HTTP way in works with.
+    pub fn intake(&self) -> &ingest::Ports {
+        &self.intake
     }
 
     pub fn clock(&self) -> &Clock {

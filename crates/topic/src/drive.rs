@@ -17,7 +17,7 @@ use crate::port::{
 
 /// What a room does in the loop.
 #[async_trait]
-pub trait Work: Send {
+pub trait Work: Send + Sync {
     /// Takes over a partition with its state. Called once for each assignment.
     fn restore(&mut self, partition: u32, state: Vec<Record>) -> anyhow::Result<()>;
 
@@ -61,7 +61,7 @@ pub async fn drive(drive: Drive, work: &mut dyn Work) -> anyhow::Result<()> {
     let group = drive.membership.group.clone();
     let worker = drive.quiet.worker();
     let member = drive.topics.join(drive.membership.clone()).await.with_context(|| format!("{group}: join"))?;
-    let mut loop_ = Loop { drive, member, worker, owned: BTreeMap::new(), failures: 0 };
+    let mut loop_ = Loop { drive, member, worker, owned: BTreeMap::new(), awaiting: true, failures: 0 };
     while !loop_.drive.shutdown.started() {
         let happened = loop_.next(work).await.with_context(|| format!("{group}: the log"))?;
         loop_.handle(happened, work).await.with_context(|| format!("{group}: the log"))?;
@@ -74,6 +74,8 @@ struct Loop {
     member: Box<dyn Member>,
     worker: Worker,
     owned: BTreeMap<u32, Owned>,
+    /// Partitions are about to be assigned: until they are restored this loop is not idle, whatever it has read.
+    awaiting: bool,
     failures: u32,
 }
 
@@ -99,7 +101,7 @@ impl Loop {
         }
         let due = self.owned.iter().filter(|(_, owned)| owned.closing.is_none());
         let due = due.filter_map(|(partition, _)| work.due(*partition)).min();
-        let Self { drive, member, worker, .. } = self;
+        let Self { drive, member, worker, awaiting, .. } = self;
         let wake = async {
             match due {
                 Some(at) => drive.clock.sleep_until(at).await,
@@ -108,7 +110,7 @@ impl Loop {
         };
         // Polled last, so whoever watches learns that this loop is idle only when it really is.
         let idle = async {
-            worker.set(false);
+            worker.set(*awaiting);
             pending::<()>().await;
         };
         let woken = tokio::select! {
@@ -154,6 +156,7 @@ impl Loop {
                     work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
                     self.owned.insert(partition, Owned { generation, closing: None });
                 }
+                self.awaiting = false;
                 Ok(())
             }
             Woken::Happening(Happening::Revoked(partitions)) => {
@@ -210,6 +213,7 @@ impl Loop {
             Err(CommitError::Lost(reason)) => {
                 tracing::warn!(%group, partition, reason, "a partition was lost");
                 self.owned.remove(&partition);
+                self.awaiting = true;
                 work.forget(partition);
                 Ok(false)
             }

@@ -173,7 +173,7 @@ pub trait Topics: Send + Sync + fmt::Debug {
 
 /// One member of a group. Dropping it leaves the group.
 #[async_trait]
-pub trait Member: Send {
+pub trait Member: Send + Sync {
     /// Waits for the next happening, with at most so many records. Safe to drop half-way: nothing that it
     /// would have returned is lost.
     async fn next(&mut self, most: usize) -> Result<Happening, TopicError>;

@@ -1,1 +1,232 @@
-//! To come.
+//! An engine that does whatever a real one is allowed to do, on purpose and by a seed.
+//!
+//! It wraps any engine and breaks no promise: appends that come twice, answers that say *busy* when it was
+//! done or was not, turns that are aborted, turns whose outcome nobody can tell, owners that are replaced,
+//! and a crash between any two effects. Whatever runs on it must come out the same.
+//!
+//! What happens is drawn from the seed, the place (group or topic, partition) and how often the same was
+//! drawn there before; so rooms that run side by side do not change each other's luck.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+use crate::port::{Member, Membership, NewRecord, Record, Standing, TopicError, TopicSpec, Topics};
+
+mod dice;
+mod member;
+
+#[cfg(test)]
+mod tests;
+
+use dice::Dice;
+
+/// How often each thing happens, out of a thousand calls at which it could.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Odds {
+    /// An append is done twice.
+    pub repeated: u32,
+    /// An append is refused as busy, and was not done.
+    pub busy_before: u32,
+    /// An append is answered as busy, although it was done.
+    pub busy_after: u32,
+    /// A turn is aborted.
+    pub aborted: u32,
+    /// A partition is lost with a turn that was not committed.
+    pub lost_before: u32,
+    /// A partition is lost with a turn that was committed.
+    pub lost_after: u32,
+    /// All partitions of a member are taken away and assigned anew.
+    pub replaced: u32,
+    /// The process dies, before or after the effect of any call.
+    pub crash: u32,
+}
+
+impl Odds {
+    /// Nothing ever happens.
+    pub const CALM: Self = Self {
+        repeated: 0,
+        busy_before: 0,
+        busy_after: 0,
+        aborted: 0,
+        lost_before: 0,
+        lost_after: 0,
+        replaced: 0,
+        crash: 0,
+    };
+
+    /// Often enough that a short scenario meets everything but crashes, which need somebody who starts
+    /// again what died.
+    pub const ROUGH: Self = Self {
+        repeated: 100,
+        busy_before: 50,
+        busy_after: 50,
+        aborted: 50,
+        lost_before: 30,
+        lost_after: 50,
+        replaced: 30,
+        crash: 0,
+    };
+}
+
+/// A rough engine. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Rough {
+    inner: Arc<dyn Topics>,
+    odds: Odds,
+    dice: Arc<Dice>,
+    calm: Arc<AtomicBool>,
+    crashed: Arc<watch::Sender<bool>>,
+}
+
+/// Whether the effect of a call takes place before the process dies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Crash {
+    No,
+    Before,
+    After,
+}
+
+impl Rough {
+    pub fn new(inner: Arc<dyn Topics>, odds: Odds, seed: u64) -> Self {
+        let (dice, crashed) = (Arc::new(Dice::new(seed)), Arc::new(watch::Sender::new(false)));
+        Self { inner, odds, dice, calm: Arc::default(), crashed }
+    }
+
+    /// Whether the process died. Every call fails from then on, also those that wait.
+    pub fn crashed(&self) -> bool {
+        *self.crashed.borrow()
+    }
+
+    /// Returns when the process dies.
+    pub async fn crash(&self) {
+        let mut receiver = self.crashed.subscribe();
+        // The sender lives in `self`, so the channel cannot close before.
+        drop(receiver.wait_for(|crashed| *crashed).await);
+    }
+
+    /// Lets it die now.
+    pub fn crash_now(&self) {
+        self.crashed.send_replace(true);
+    }
+
+    /// The next life, on what the crash left; the luck goes on where it was.
+    pub fn reopened(&self, inner: Arc<dyn Topics>) -> Self {
+        let crashed = Arc::new(watch::Sender::new(false));
+        Self { inner, odds: self.odds, dice: self.dice.clone(), calm: self.calm.clone(), crashed }
+    }
+
+    /// From now on nothing happens any more, in this life and the next: what runs can come to its end.
+    pub fn calm_down(&self) {
+        self.calm.store(true, Ordering::SeqCst);
+    }
+
+    /// What happened so far and how often.
+    pub fn happened(&self) -> BTreeMap<&'static str, u64> {
+        self.dice.happened()
+    }
+
+    fn draw(&self, what: &'static str, odds: u32, place: &str, partition: u32) -> bool {
+        !self.calm.load(Ordering::SeqCst) && self.dice.draw(what, odds, place, partition)
+    }
+
+    /// Whether the process dies in this call, or is dead.
+    fn dies(&self, place: &str, partition: u32) -> Result<Crash, TopicError> {
+        self.alive()?;
+        let crash = if !self.draw("crash", self.odds.crash, place, partition) {
+            Crash::No
+        } else if self.dice.coin(place, partition) {
+            Crash::Before
+        } else {
+            Crash::After
+        };
+        self.die(crash, Crash::Before)?;
+        Ok(crash)
+    }
+
+    /// Dies here, if it was to be here.
+    fn die(&self, crash: Crash, here: Crash) -> Result<(), TopicError> {
+        if crash == here {
+            self.crash_now();
+        }
+        self.alive()
+    }
+
+    fn alive(&self) -> Result<(), TopicError> {
+        if self.crashed() { Err(dead()) } else { Ok(()) }
+    }
+
+    /// Waits for a call, but not beyond the death of the process.
+    async fn while_alive<T>(&self, call: impl Future<Output = T>) -> Result<T, TopicError> {
+        tokio::select! {
+            biased;
+            () = self.crash() => Err(dead()),
+            out = call => Ok(out),
+        }
+    }
+}
+
+fn dead() -> TopicError {
+    TopicError::Broken("the process died, on purpose".to_owned())
+}
+
+#[async_trait]
+impl Topics for Rough {
+    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
+        self.alive()?;
+        self.while_alive(self.inner.declare(specs)).await?
+    }
+
+    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
+        let place = records.first().map_or_else(|| "".into(), |r| r.topic.clone());
+        let partition = records.first().map_or(0, |r| r.partition);
+        let crash = self.dies(&place, partition)?;
+        let Odds { repeated, busy_before, busy_after, .. } = self.odds;
+        if self.draw("busy, not appended", busy_before, &place, partition) {
+            return Err(TopicError::Busy("on purpose, before".to_owned()));
+        }
+        if self.draw("appended twice", repeated, &place, partition) {
+            self.while_alive(self.inner.append(records.clone())).await??;
+        }
+        self.while_alive(self.inner.append(records)).await??;
+        self.die(crash, Crash::After)?;
+        if self.draw("busy, appended", busy_after, &place, partition) {
+            return Err(TopicError::Busy("on purpose, after".to_owned()));
+        }
+        Ok(())
+    }
+
+    async fn read(
+        &self,
+        topic: &str,
+        partition: u32,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, TopicError> {
+        self.alive()?;
+        self.while_alive(self.inner.read(topic, partition, from, most)).await?
+    }
+
+    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+        self.alive()?;
+        self.while_alive(self.inner.bounds(topic)).await?
+    }
+
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+        self.alive()?;
+        self.while_alive(self.inner.standing(group, topic)).await?
+    }
+
+    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+        self.alive()?;
+        let inner = self.while_alive(self.inner.join(membership.clone())).await??;
+        Ok(Box::new(member::RoughMember::new(self.clone(), inner, membership)))
+    }
+}

@@ -122,7 +122,7 @@ fn lines(body: &str) -> Vec<(String, Range<usize>)> {
     let mut parts = Vec::new();
     for (i, line) in body.split_inclusive('\n').enumerate() {
         if !line.trim_ascii().is_empty() {
-            parts.push((format!("line {} ", i + 1), start..start + line.len()));
+            parts.push((format!("line {} ", i + 1), start..start + line.trim_ascii_end().len()));
         }
         start += line.len();
     }

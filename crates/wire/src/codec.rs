@@ -1,6 +1,6 @@
 //! Avro's single-object encoding: `C3 01`, the schema's CRC-64-AVRO fingerprint in little endian, the datum.
 
-use std::fmt::Display;
+use std::{fmt::Display, io};
 
 use apache_avro::{
     Schema, rabin::Rabin, reader::datum::GenericDatumReader, util::max_allocation_bytes,
@@ -148,7 +148,11 @@ impl Versions {
     /// Resolves to our schema and goes through our bytes, so that serde has one mapping to keep right.
     /// (`read_deser` would panic if its reader had a second schema.)
     fn read_older<T: DeserializeOwned>(&self, older: &Older, rest: &mut &[u8]) -> Result<T, Undecodable> {
-        let value = older.reader.read_value(rest).map_err(Undecodable::new)?;
+        let mut watched = Watched { rest, short: false };
+        let value = older.reader.read_value(&mut watched).map_err(Undecodable::new)?;
+        if watched.short {
+            return Err(Undecodable::new("the record ends too early"));
+        }
         let mut bytes = Vec::new();
         self.writer.write_value_ref(&mut bytes, &value).map_err(Undecodable::new)?;
         self.reader.read_deser(&mut bytes.as_slice()).map_err(Undecodable::new)
@@ -160,6 +164,20 @@ impl Older {
         let schema = parse(text)?;
         let reader = GenericDatumReader::builder(schema).reader_schema(ours).human_readable(false).build();
         Ok(Self { header: header(schema)?, reader: reader.map_err(|error| error.to_string())? })
+    }
+}
+
+/// Sees whether somebody reads past the end: where a record is cut, Avro's values take what is missing
+/// for null (avro-rs 664).
+struct Watched<'r, 'b> {
+    rest: &'r mut &'b [u8],
+    short: bool,
+}
+
+impl io::Read for Watched<'_, '_> {
+    fn read(&mut self, wanted: &mut [u8]) -> io::Result<usize> {
+        self.short |= self.rest.len() < wanted.len();
+        self.rest.read(wanted)
     }
 }
 

@@ -234,6 +234,6 @@ fn syntax(text: &str, error: &Error) -> Finding {
         (ErrorKind::SyntaxError, Some(detail)) => detail.to_string(),
         _ => error.to_string(),
     };
-    let help = what.contains("got `=`").then(|| "a comparison is written `==`".to_string());
+    let help = text.get(range.start..).is_some_and(|rest| rest.starts_with('=')).then(|| "a comparison is written `==`".to_string());
     Finding { offset: range.start.min(text.len()), len: range.len(), what, help }
 }

@@ -243,9 +243,13 @@ impl Walk<'_> {
         };
         if arguments.len() < filter.least || arguments.len() > filter.most {
             let (least, most) = (filter.least, filter.most);
-            let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            let found = arguments.len();
-            self.find(call.span(), format!("`{}` takes {wanted} arguments, here are {found}", filter.name), None);
+            let wanted = match (least, most) {
+                (0, 0) => "nothing more".to_string(),
+                (1, 1) => "1 argument".to_string(),
+                (least, most) if least == most => format!("{least} arguments"),
+                (least, most) => format!("{least} to {most} arguments"),
+            };
+            self.find(call.span(), format!("`{}` takes {wanted}", filter.name), None);
         }
         if !takes(filter.takes, &of) {
             let help = matches!(filter.takes, Takes::List).then(|| "only a list can be taken apart".to_string());

@@ -3,14 +3,12 @@
 use model::{Follow, State, Value, entry::DayKey};
 
 use super::{
-    Broken, Harness, Kept, Promise,
-    samples::{NOW, day_key, entries, entry, hostile_names, person, read, ready, subject, tenant, today, write},
-    same,
+    Broken, Harness, Kept, Promise, same,
+    samples::{
+        NOW, day_key, entries, entry, hostile_names, person, read, ready, subject, tenant, today, write,
+    },
 };
-use crate::port::{
-    Claim, Claimed, DayRows, Journalled, Record, Recorded, StateKey,
-    Store,
-};
+use crate::port::{Claim, Claimed, DayRows, Journalled, Record, Recorded, StateKey, Store};
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise {
@@ -48,13 +46,20 @@ async fn write_all(store: &dyn Store, name: &str, n: u8) -> Kept {
         ])
         .await?;
     let follow = |who: &str| -> Result<Follow, Broken> {
-        Ok(Follow { tenant: of.clone(), person: person(who)?, target: subject("artist:7")?, version: 1, on: true })
+        Ok(Follow {
+            tenant: of.clone(),
+            person: person(who)?,
+            target: subject("artist:7")?,
+            version: 1,
+            on: true,
+        })
     };
     store.follow(vec![follow(&format!("p{n}"))?]).await?;
     let (at, deadline) = (NOW, NOW.plus(1));
     let claim = Claim { ready: ready(1), attempt: 0, token: [n; 16], at, deadline, told: Vec::new() };
     same(format!("the claim of {name}"), &store.claim(&of, claim).await?, &Claimed::Yours)?;
-    let record = Record { ready: ready(1), attempt: u16::from(n), at, what: Recorded::Sent, left: Vec::new() };
+    let record =
+        Record { ready: ready(1), attempt: u16::from(n), at, what: Recorded::Sent, left: Vec::new() };
     store.record(&of, record).await?;
     same(format!("the answer of {name}"), &store.answer(&of, "key", vec![n], NOW).await?, &vec![n])
 }
@@ -63,9 +68,15 @@ async fn write_all(store: &dyn Store, name: &str, n: u8) -> Kept {
 async fn check_all(store: &dyn Store, name: &str, n: Option<u8>) -> Kept {
     let of = tenant(name)?;
     let rows = n.map(|n| entry(u16::from(n), today())).transpose()?;
-    same(format!("the day of {name}"), &read(store, &day_key(name, "ann", today())?).await?, &Vec::from_iter(rows))?;
-    let state = n.map(|n| State::at(5, [("title", Some(Value::text(&format!("of {n}"))))])).unwrap_or_default();
-    let keys = [StateKey::Subject(of.clone(), subject("work:1")?), StateKey::Person(of.clone(), person("ann")?)];
+    same(
+        format!("the day of {name}"),
+        &read(store, &day_key(name, "ann", today())?).await?,
+        &Vec::from_iter(rows),
+    )?;
+    let state =
+        n.map(|n| State::at(5, [("title", Some(Value::text(&format!("of {n}"))))])).unwrap_or_default();
+    let keys =
+        [StateKey::Subject(of.clone(), subject("work:1")?), StateKey::Person(of.clone(), person("ann")?)];
     same(format!("the states of {name}"), &store.states(&keys).await?, &vec![state.clone(), state])?;
     let target = subject("artist:7")?;
     let persons: Vec<_> = n.map(|n| person(&format!("p{n}"))).transpose()?.into_iter().collect();
@@ -124,14 +135,18 @@ async fn hostile_states(harness: &mut dyn Harness) -> Kept {
         for name in &names {
             let mut owners = vec![StateKey::Person(tenant(of)?, person(name)?)];
             let (short, _) = name.split_at(name.floor_char_boundary(126));
-            owners.extend(subject(&format!("a:{short}")).ok().map(|subject| {
-                tenant(of).map(|of| StateKey::Subject(of, subject))
-            }).transpose()?);
+            owners.extend(
+                subject(&format!("a:{short}"))
+                    .ok()
+                    .map(|subject| tenant(of).map(|of| StateKey::Subject(of, subject)))
+                    .transpose()?,
+            );
             for owner in owners {
                 // Names cut short may be the same one twice.
                 if !keys.contains(&owner) {
                     let at = i64::try_from(keys.len()).unwrap_or(0) + 1;
-                    let fields = names.iter().map(|field| (field, Some(Value::text(&format!("{field} {at}")))));
+                    let fields =
+                        names.iter().map(|field| (field, Some(Value::text(&format!("{field} {at}")))));
                     states.push(State::at(at, fields));
                     keys.push(owner);
                 }
@@ -155,7 +170,13 @@ async fn hostile_follows(harness: &mut dyn Harness) -> Kept {
         for m in 0..3 {
             // Each follows the one or the other, so that a collision adds somebody.
             let target = subject(["a:a", "a:ab", "a:a:"][m])?;
-            written.push(Follow { tenant: of.clone(), person: person(who)?, target, version: 1, on: (n + m) % 3 != 0 });
+            written.push(Follow {
+                tenant: of.clone(),
+                person: person(who)?,
+                target,
+                version: 1,
+                on: (n + m) % 3 != 0,
+            });
         }
     }
     store.follow(written.clone()).await?;

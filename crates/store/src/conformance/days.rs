@@ -5,9 +5,8 @@ use std::sync::Arc;
 use model::{Millis, Row, entry::DayKey, limits::DAY_ROWS_READ_MAX};
 
 use super::{
-    Broken, Harness, Kept, Promise, held,
+    Broken, Harness, Kept, Promise, held, same,
     samples::{self, NOW, day_key, entries, read, today, write},
-    same,
 };
 use crate::port::{DayRows, Store};
 
@@ -229,7 +228,11 @@ async fn not_dropped(harness: &mut dyn Harness) -> Kept {
             same(format!("in {key:?} after {crashes} crashes"), &read(&*store, key).await?.len(), &2)?;
         }
         let again = entries(5, 6, keys[0].day)?;
-        same(format!("in the day written again after {crashes} crashes"), &read(&*store, &keys[0]).await?, &again)?;
+        same(
+            format!("in the day written again after {crashes} crashes"),
+            &read(&*store, &keys[0]).await?,
+            &again,
+        )?;
         store = harness.crash(store).await?;
     }
     Ok(())

@@ -5,11 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use model::{Follow, Person, limits::SLICE_PERSONS_MAX};
 
 use super::{
-    Broken, Harness, Kept, Promise, held,
+    Broken, Harness, Kept, Promise, held, same,
     samples::{person, subject, tenant},
-    same,
 };
-use crate::port::{Store};
+use crate::port::Store;
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise {
@@ -141,7 +140,8 @@ async fn covered(harness: &mut dyn Harness) -> Kept {
         }
         // Others come, and go again, before, within and behind where we are.
         let version = round / 3 + 1;
-        let coming = (0..30).map(|n| follow(&format!("p{:03}new", n * 10), "artist:7", version, round % 2 == 0));
+        let coming =
+            (0..30).map(|n| follow(&format!("p{:03}new", n * 10), "artist:7", version, round % 2 == 0));
         store.follow(coming.collect::<Result<_, _>>()?).await?;
         from = match part.next {
             Some(next) => Some(next),
@@ -151,7 +151,11 @@ async fn covered(harness: &mut dyn Harness) -> Kept {
     }
     for n in 0..300 {
         let who = person(&format!("p{n:03}"))?;
-        same(format!("times that {who} was named"), &seen.remove(&who).unwrap_or(0), &usize::from(n % 5 != 0))?;
+        same(
+            format!("times that {who} was named"),
+            &seen.remove(&who).unwrap_or(0),
+            &usize::from(n % 5 != 0),
+        )?;
     }
     let strangers = seen.iter().find(|(who, times)| **times > 1 || !who.as_str().ends_with("new"));
     held(format!("named but not once or not a follower: {strangers:?}"), strangers.is_none())
@@ -164,7 +168,10 @@ async fn sized(harness: &mut dyn Harness) -> Kept {
     let (of, target) = (tenant("main")?, subject("artist:7")?);
     for most in [1, 100, SLICE_PERSONS_MAX] {
         let part = store.followers(&of, &target, None, most).await?;
-        held(format!("{} in a part of {most}", part.persons.len()), (1..=most).contains(&part.persons.len()))?;
+        held(
+            format!("{} in a part of {most}", part.persons.len()),
+            (1..=most).contains(&part.persons.len()),
+        )?;
         held("a part that is not the last names no next", part.next.is_some())?;
     }
     let part = store.followers(&of, &target, None, usize::MAX).await?;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use model::{ReadyId, Tenant, Why};
 
 use super::{
-    Broken, Harness, Kept, Promise, held,
+    Broken, Harness, Kept, Promise, held, same,
     samples::{NOW, entry_key, ready, tenant, today},
-    same,
 };
 use crate::port::{Claim, Claimed, Journalled, Record, Recorded, Store};
 
@@ -72,7 +71,11 @@ async fn first_claim(harness: &mut dyn Harness) -> Kept {
     same("the first", &store.claim(&of, claim(1, 0, 4)).await?, &Claimed::Yours)?;
     same("the second", &store.claim(&of, claim(1, 0, 8)).await?, &Claimed::Theirs(claim(1, 0, 4)))?;
     store = harness.crash(store).await?;
-    same("the third, after a crash", &store.claim(&of, claim(1, 0, 9)).await?, &Claimed::Theirs(claim(1, 0, 4)))?;
+    same(
+        "the third, after a crash",
+        &store.claim(&of, claim(1, 0, 9)).await?,
+        &Claimed::Theirs(claim(1, 0, 4)),
+    )?;
     same("the journal", &journalled(&store, &of, ready(1)).await?.claims, &vec![claim(1, 0, 4)])
 }
 
@@ -84,9 +87,14 @@ async fn one_wins(harness: &mut dyn Harness) -> Kept {
         let answers = futures::future::try_join_all(claims).await?;
         let won: Vec<u8> = (0..50).filter(|token| answers[usize::from(*token)] == Claimed::Yours).collect();
         let [winner] = won[..] else { return Err(Broken(format!("{won:?} all won"))) };
-        let told = answers.iter().filter(|answer| **answer == Claimed::Theirs(claim(round, 0, winner))).count();
+        let told =
+            answers.iter().filter(|answer| **answer == Claimed::Theirs(claim(round, 0, winner))).count();
         same("told who won", &told, &49)?;
-        same("the journal", &journalled(&store, &of, ready(round)).await?.claims, &vec![claim(round, 0, winner)])?;
+        same(
+            "the journal",
+            &journalled(&store, &of, ready(round)).await?.claims,
+            &vec![claim(round, 0, winner)],
+        )?;
     }
     Ok(())
 }
@@ -136,7 +144,8 @@ async fn first_record(harness: &mut dyn Harness) -> Kept {
 async fn complete(harness: &mut dyn Harness) -> Kept {
     let mut store = harness.open().await?;
     let of = tenant("main")?;
-    let outcomes = [Recorded::NotSent, Recorded::Nothing, Recorded::Refused, Recorded::Unknown, Recorded::Sent];
+    let outcomes =
+        [Recorded::NotSent, Recorded::Nothing, Recorded::Refused, Recorded::Unknown, Recorded::Sent];
     let mut expected = Journalled::default();
     for (what, attempt) in outcomes.into_iter().zip(0..) {
         same("a claim", &store.claim(&of, claim(1, attempt, 6)).await?, &Claimed::Yours)?;

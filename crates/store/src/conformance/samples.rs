@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, Reason, ReadyId, Row, SubjectRef,
-    Tenant, What, Why, entry::DayKey,
+    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, ReadyId, Reason, Row,
+    SubjectRef, Tenant, What, Why, entry::DayKey,
 };
 
 use super::Broken;
@@ -46,7 +46,11 @@ pub(super) fn entry_key(n: u16, day: Day) -> EntryKey {
 pub(super) fn entry(n: u16, day: Day) -> Result<Row, Broken> {
     let because = Because::Follows(subject("artist:7")?);
     let kind = Kind::new("published").map_err(|error| bad(&error))?;
-    Ok(Row::Entry(Entry { key: entry_key(n, day), reason: Reason { kind, because }, subject: subject(&format!("work:{n}"))? }))
+    Ok(Row::Entry(Entry {
+        key: entry_key(n, day),
+        reason: Reason { kind, because },
+        subject: subject(&format!("work:{n}"))?,
+    }))
 }
 
 pub(super) fn entries(from: u16, to: u16, day: Day) -> Result<Vec<Row>, Broken> {
@@ -90,7 +94,8 @@ pub(super) async fn write(store: &dyn Store, key: &DayKey, rows: &[Row]) -> Resu
 /// Reads one day, sorted; the order of rows is the engine's.
 pub(super) async fn read(store: &dyn Store, key: &DayKey) -> Result<Vec<Row>, Broken> {
     let mut days = Days::read(store, std::slice::from_ref(key), NOW).await?;
-    let mut rows = days.pop().ok_or_else(|| Broken("a day that was asked for is missing from the answer".into()))?;
+    let mut rows =
+        days.pop().ok_or_else(|| Broken("a day that was asked for is missing from the answer".into()))?;
     rows.sort();
     Ok(rows)
 }
@@ -99,8 +104,32 @@ pub(super) async fn read(store: &dyn Store, key: &DayKey) -> Result<Vec<Row>, Br
 /// UTF-8, what looks like the engine's own.
 pub(super) fn hostile_names() -> Vec<String> {
     let mut names: BTreeSet<String> = [
-        "a", "b", "ab", "ba", "aa", "a:b", "a:", ":", "::", "a/b", "a b", "A", "é", "e\u{301}", "\u{ff}", "\u{80}\u{7ff}x",
-        "\u{ffff}", "\u{10ffff}", "\u{200b}", "😀", "'; drop table days", "%00", "\\", "\"", "null", "day/1",
+        "a",
+        "b",
+        "ab",
+        "ba",
+        "aa",
+        "a:b",
+        "a:",
+        ":",
+        "::",
+        "a/b",
+        "a b",
+        "A",
+        "é",
+        "e\u{301}",
+        "\u{ff}",
+        "\u{80}\u{7ff}x",
+        "\u{ffff}",
+        "\u{10ffff}",
+        "\u{200b}",
+        "😀",
+        "'; drop table days",
+        "%00",
+        "\\",
+        "\"",
+        "null",
+        "day/1",
     ]
     .map(String::from)
     .into();

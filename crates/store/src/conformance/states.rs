@@ -5,13 +5,17 @@ use std::sync::Arc;
 use model::{Cell, Millis, Place, State, Value};
 
 use super::{
-    Broken, Harness, Kept, Promise,
+    Broken, Harness, Kept, Promise, same,
     samples::{person, subject, tenant},
-    same,
 };
 use crate::port::{StateKey, Store};
 
 pub(super) const PROMISES: &[Promise] = &[
+    Promise {
+        name: "states are durable",
+        says: "a state whose merge has returned is there after a crash",
+        check: |harness| Box::pin(durable(harness)),
+    },
     Promise {
         name: "states come back as written",
         says: "every sort of value is read as it was merged, in the order asked for, also after a crash",
@@ -81,6 +85,19 @@ fn every_value() -> Result<Vec<Value>, Broken> {
         Value::Refs(refs(&["artist:7", "artist:8", "artist:7"])?),
         Value::Place(Place { lat: -89.5, lon: 179.99 }),
     ])
+}
+
+async fn durable(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let mut expected = State::default();
+    for version in 1..4 {
+        let part =
+            State::at(version, [("title", None), (&*format!("field {version}"), Some(Value::Flag(true)))]);
+        store.merge(vec![(work("1")?, part.clone())]).await?;
+        expected.merge(&part);
+        store = harness.crash(store).await?;
+    }
+    same("after a crash", &state(&store, &work("1")?).await?, &expected)
 }
 
 async fn as_written(harness: &mut dyn Harness) -> Kept {
@@ -186,7 +203,9 @@ async fn at_once(harness: &mut dyn Harness) -> Kept {
         // Every second is for one field; a step of seven mixes the versions.
         let name = if n % 2 == 0 { "title".to_owned() } else { format!("field {n}") };
         let (store, key) = (&store, &key);
-        async move { merge(store, key, &name, Cell { version: n * 7 % 60, value: Some(Value::Time(Millis(n))) }).await }
+        async move {
+            merge(store, key, &name, Cell { version: n * 7 % 60, value: Some(Value::Time(Millis(n))) }).await
+        }
     });
     futures::future::try_join_all(merges).await?;
     let found = state(&store, &key).await?;

@@ -43,7 +43,8 @@ struct Sweep {
 impl Chores {
     pub(super) fn new(engine: Arc<Engine>, idle: Duration) -> Self {
         // After a restart, rows may have come back from the log into memory in any keyspace.
-        let unflushed = engine.keyspaces().into_iter().map(|keyspace| (keyspace.id(), (keyspace, Stopwatch::start())));
+        let unflushed =
+            engine.keyspaces().into_iter().map(|keyspace| (keyspace.id(), (keyspace, Stopwatch::start())));
         Self {
             idle,
             since: Stopwatch::start(),

@@ -5,9 +5,10 @@ use fjall::{Readable as _, Snapshot};
 use model::{Day, Millis, Row, entry::DayKey, limits::DAY_ROWS_READ_MAX};
 
 use super::{
-    Embedded, codec,
+    Embedded,
     engine::{Engine, failed},
     keys,
+    rows::{row, row_back},
     writer::Pair,
 };
 use crate::port::{DayRows, Days, StoreError};
@@ -57,8 +58,8 @@ fn encode(rows: &[DayRows]) -> Result<Encoded, StoreError> {
                 encoded.len() - 1
             }
         };
-        for row in &of.rows {
-            encoded[at].1.push(codec::row(&prefix, row)?);
+        for one in &of.rows {
+            encoded[at].1.push(row(&prefix, one)?);
         }
     }
     Ok(encoded)
@@ -73,7 +74,7 @@ fn rows_of(engine: &Engine, view: &Snapshot, key: &DayKey, now: Millis) -> Resul
     let mut rows = Vec::new();
     for row in view.prefix(&keyspace, &prefix).take(DAY_ROWS_READ_MAX) {
         let (key, value) = row.into_inner().map_err(|error| failed("reading a day", &error))?;
-        rows.push(codec::row_back(&key[prefix.len()..], &value)?);
+        rows.push(row_back(&key[prefix.len()..], &value)?);
     }
     Ok(rows)
 }

@@ -99,7 +99,11 @@ impl Engine {
         loop {
             let first = {
                 let mut days = self.days.write().unwrap_or_else(PoisonError::into_inner);
-                if days.first_key_value().is_some_and(|(first, _)| *first < day) { days.pop_first() } else { None }
+                if days.first_key_value().is_some_and(|(first, _)| *first < day) {
+                    days.pop_first()
+                } else {
+                    None
+                }
             };
             let Some((first, keyspace)) = first else { return Ok(dropped) };
             if let Err(error) = self.db.delete_keyspace(keyspace.clone()) {
@@ -125,7 +129,8 @@ impl Engine {
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let failed = |error: io::Error| failed("opening the store", &fjall::Error::Io(error));
     std::fs::create_dir_all(dir).map_err(failed)?;
-    let file = File::options().create(true).truncate(false).write(true).open(dir.join("lock")).map_err(failed)?;
+    let file =
+        File::options().create(true).truncate(false).write(true).open(dir.join("lock")).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
@@ -141,7 +146,9 @@ fn check_format(db: &Database) -> Result<Result<(), StoreError>, fjall::Error> {
         Some(found) if &*found == FORMAT => {}
         Some(found) => {
             let found = String::from_utf8_lossy(&found).into_owned();
-            return Ok(Err(StoreError::Broken(format!("the directory has format {found}, this release reads 1"))));
+            return Ok(Err(StoreError::Broken(format!(
+                "the directory has format {found}, this release reads 1"
+            ))));
         }
         None => {
             meta.insert("format", FORMAT)?;

@@ -31,8 +31,9 @@ impl Follows for Embedded {
                 for follow in &follows {
                     let key = keys::follow(follow);
                     let present = stage.with(Table::Follows, &key, codec::follow_back)?;
-                    let wins = present
-                        .is_none_or(|(version, on)| follow.wins_over(&Follow { version, on, ..follow.clone() }));
+                    let wins = present.is_none_or(|(version, on)| {
+                        follow.wins_over(&Follow { version, on, ..follow.clone() })
+                    });
                     if wins || fault::planted(Fault::OlderWins) {
                         stage.put(Table::Follows, key, codec::follow(follow.version, follow.on)?);
                     }
@@ -98,7 +99,8 @@ fn part(engine: &Engine, prefix: &[u8], from: Option<&[u8]>, most: usize) -> Res
         }
         if on {
             let name = std::str::from_utf8(person).ok().and_then(|name| Person::new(name).ok());
-            let name = name.ok_or_else(|| StoreError::Broken("a follower in the store cannot be read".into()))?;
+            let name =
+                name.ok_or_else(|| StoreError::Broken("a follower in the store cannot be read".into()))?;
             persons.push(name);
         }
         last = person.to_vec();

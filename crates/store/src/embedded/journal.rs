@@ -55,7 +55,12 @@ impl Journal for Embedded {
     }
 }
 
-fn journalled(engine: &Engine, view: &Snapshot, tenant: &Tenant, ready: ReadyId) -> Result<Journalled, StoreError> {
+fn journalled(
+    engine: &Engine,
+    view: &Snapshot,
+    tenant: &Tenant,
+    ready: ReadyId,
+) -> Result<Journalled, StoreError> {
     let prefix = keys::ready(tenant, ready);
     let mut found = Journalled::default();
     for row in view.prefix(engine.table(Table::Journal), &prefix) {
@@ -75,7 +80,13 @@ fn journalled(engine: &Engine, view: &Snapshot, tenant: &Tenant, ready: ReadyId)
 
 #[async_trait]
 impl Answers for Embedded {
-    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError> {
+    async fn answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        answer: Vec<u8>,
+        now: Millis,
+    ) -> Result<Vec<u8>, StoreError> {
         let key = keys::answer(tenant, key);
         self.writer
             .run(1, move |stage| {

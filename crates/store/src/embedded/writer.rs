@@ -59,7 +59,11 @@ impl Writer {
             .name("store-writer".into())
             .spawn(move || thread.run())
             .map_err(|error| StoreError::Broken(format!("starting the writer: {error}")))?;
-        Ok(Self { room: Arc::new(Semaphore::new(ROWS_WAITING_MAX)), queue: Some(queue), thread: Some(thread) })
+        Ok(Self {
+            room: Arc::new(Semaphore::new(ROWS_WAITING_MAX)),
+            queue: Some(queue),
+            thread: Some(thread),
+        })
     }
 
     /// Has the writer decide, and returns what it decided once that is on disk.
@@ -262,6 +266,7 @@ impl Thread {
                 replies.into_iter().for_each(|reply| reply(Ok(())));
             }
             Err(error) => {
+                eprintln!("DEBUG {error:?}");
                 if !self.broken {
                     tracing::error!(%error, "a write of the store failed; it takes no more");
                 }

@@ -9,36 +9,36 @@ use std::{
     },
 };
 
-use async_trait::async_trait;
-use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
+use model::{Day, Follow, Millis, Person, ReadyId, State, SubjectRef, Tenant, Value, entry::DayKey};
 
 use super::Lie;
-use crate::port::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey, States, Store,
-    StoreError,
-};
+use crate::port::{Claim, DayRows, Record, StateKey, Store, StoreError};
 
 const CUT: usize = 64;
 
 /// A store that tells one lie.
 pub struct Lying {
-    inner: Arc<dyn Store>,
-    lie: Lie,
+    pub(super) inner: Arc<dyn Store>,
+    pub(super) lie: Lie,
     /// The write that was acknowledged and not made.
     late: tokio::sync::Mutex<Option<Late>>,
     arrivals: AtomicI64,
-    reads: AtomicUsize,
-    merging: AtomicBool,
-    hidden_before: Mutex<Option<Day>>,
-    records: Mutex<HashMap<(Tenant, ReadyId, u16), Record>>,
-    answers: Mutex<HashMap<(Tenant, String), Vec<u8>>>,
+    /// The version that each arrival came with.
+    pub(super) versions: Mutex<HashMap<i64, i64>>,
+    pub(super) reads: AtomicUsize,
+    pub(super) merging: AtomicBool,
+    pub(super) hidden_before: Mutex<Option<Day>>,
+    pub(super) records: Mutex<HashMap<(Tenant, ReadyId, u16), Record>>,
+    pub(super) answers: Mutex<HashMap<(Tenant, String), Vec<u8>>>,
 }
 
-enum Late {
+pub(super) enum Late {
     Rows(Vec<DayRows>, Millis),
     States(Vec<(StateKey, State)>),
     Follows(Vec<Follow>),
+    Claim(Tenant, Claim),
     Record(Tenant, Record),
+    Answer(Tenant, String, Vec<u8>, Millis),
 }
 
 impl fmt::Debug for Lying {
@@ -51,7 +51,7 @@ fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(CUT)]
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -62,6 +62,7 @@ impl Lying {
             lie,
             late: tokio::sync::Mutex::default(),
             arrivals: AtomicI64::new(1_000),
+            versions: Mutex::default(),
             reads: AtomicUsize::default(),
             merging: AtomicBool::default(),
             hidden_before: Mutex::default(),
@@ -70,28 +71,32 @@ impl Lying {
         }
     }
 
-    fn tells(&self, lie: Lie) -> bool {
+    pub(super) fn tells(&self, lie: Lie) -> bool {
         self.lie == lie
     }
 
     /// Makes the write that was left over; every operation begins with it, so only a crash loses it.
-    async fn settle(&self) -> Result<(), StoreError> {
+    pub(super) async fn settle(&self) -> Result<(), StoreError> {
         let late = self.late.lock().await.take();
         match late {
             Some(Late::Rows(rows, now)) => self.inner.write(rows, now).await,
             Some(Late::States(states)) => self.inner.merge(states).await,
             Some(Late::Follows(follows)) => self.inner.follow(follows).await,
             Some(Late::Record(tenant, record)) => self.inner.record(&tenant, record).await,
+            Some(Late::Claim(tenant, claim)) => self.inner.claim(&tenant, claim).await.map(drop),
+            Some(Late::Answer(tenant, key, answer, now)) => {
+                self.inner.answer(&tenant, &key, answer, now).await.map(drop)
+            }
             None => Ok(()),
         }
     }
 
-    async fn put_off(&self, late: Late) -> Result<(), StoreError> {
+    pub(super) async fn put_off(&self, late: Late) -> Result<(), StoreError> {
         *self.late.lock().await = Some(late);
         if self.tells(Lie::LosesLastWrite) { Ok(()) } else { self.settle().await }
     }
 
-    fn tenant(&self, tenant: &Tenant) -> Tenant {
+    pub(super) fn tenant(&self, tenant: &Tenant) -> Tenant {
         let name = match self.lie {
             Lie::TenantIgnored => "everybody",
             Lie::NamesCut => cut(tenant.as_str()),
@@ -100,7 +105,7 @@ impl Lying {
         Tenant::new(name.trim()).unwrap_or_else(|_| tenant.clone())
     }
 
-    fn person(&self, person: &Person) -> Person {
+    pub(super) fn person(&self, person: &Person) -> Person {
         let name = match self.lie {
             Lie::PersonIgnored => "somebody",
             Lie::NamesCut => cut(person.as_str()),
@@ -109,13 +114,14 @@ impl Lying {
         Person::new(name.trim()).unwrap_or_else(|_| person.clone())
     }
 
-    fn subject(&self, subject: &SubjectRef) -> SubjectRef {
+    pub(super) fn subject(&self, subject: &SubjectRef) -> SubjectRef {
         let name = if self.tells(Lie::NamesCut) { cut(subject.as_str()).trim() } else { subject.as_str() };
         SubjectRef::new(name).unwrap_or_else(|_| subject.clone())
     }
 
-    fn key(&self, key: &DayKey) -> DayKey {
-        let mut key = DayKey { tenant: self.tenant(&key.tenant), person: self.person(&key.person), day: key.day };
+    pub(super) fn key(&self, key: &DayKey) -> DayKey {
+        let mut key =
+            DayKey { tenant: self.tenant(&key.tenant), person: self.person(&key.person), day: key.day };
         if self.tells(Lie::DateIgnored) {
             key.day = Day(20_778);
         }
@@ -128,7 +134,7 @@ impl Lying {
         key
     }
 
-    fn state_key(&self, key: &StateKey) -> StateKey {
+    pub(super) fn state_key(&self, key: &StateKey) -> StateKey {
         match key {
             StateKey::Subject(tenant, subject) => {
                 let same = Person::new(subject.as_str()).ok().filter(|_| self.tells(Lie::SubjectsArePersons));
@@ -141,13 +147,14 @@ impl Lying {
         }
     }
 
-    fn attempt(&self, attempt: u16) -> u16 {
+    pub(super) fn attempt(&self, attempt: u16) -> u16 {
         if self.tells(Lie::AttemptIgnored) { 0 } else { attempt }
     }
 
     /// Writes half, lets a reader look, writes the rest.
-    async fn write_in_halves(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
-        let half = |of: &DayRows| DayRows { key: of.key.clone(), rows: of.rows[..of.rows.len() / 2].to_vec() };
+    pub(super) async fn write_in_halves(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
+        let half =
+            |of: &DayRows| DayRows { key: of.key.clone(), rows: of.rows[..of.rows.len() / 2].to_vec() };
         self.inner.write(rows.iter().map(half).collect(), now).await?;
         let reads = self.reads.load(Ordering::SeqCst);
         for _ in 0..1_000 {
@@ -159,22 +166,30 @@ impl Lying {
         self.inner.write(rows, now).await
     }
 
-    fn arrival(&self) -> i64 {
-        self.arrivals.fetch_add(1, Ordering::SeqCst)
+    pub(super) fn arrival(&self, version: i64) -> i64 {
+        let arrival = self.arrivals.fetch_add(1, Ordering::SeqCst);
+        lock(&self.versions).insert(arrival, version);
+        arrival
     }
 
     /// What of a state gets through.
-    async fn lied(&self, key: &StateKey, mut state: State) -> Result<State, StoreError> {
+    pub(super) async fn lied(&self, key: &StateKey, mut state: State) -> Result<State, StoreError> {
         match self.lie {
             Lie::OlderWins => {
-                let arrival = self.arrival();
-                state.cells.values_mut().for_each(|cell| cell.version = arrival);
+                state.cells.values_mut().for_each(|cell| cell.version = self.arrival(cell.version));
             }
             Lie::RemovalForgotten => state.cells.retain(|_, cell| cell.value.is_some()),
+            Lie::EverythingIsText => {
+                for cell in state.cells.values_mut() {
+                    cell.value = cell.value.take().map(|value| Value::text(&value.to_string()));
+                }
+            }
             Lie::FirstOfEqual => {
                 let present = self.inner.states(std::slice::from_ref(key)).await?;
                 let there = |name: &Arc<str>, version| {
-                    present.iter().any(|state| state.cells.get(name).is_some_and(|cell| cell.version == version))
+                    present
+                        .iter()
+                        .any(|state| state.cells.get(name).is_some_and(|cell| cell.version == version))
                 };
                 state.cells.retain(|name, cell| !there(name, cell.version));
             }
@@ -182,233 +197,13 @@ impl Lying {
         }
         Ok(state)
     }
-}
 
-#[async_trait]
-impl Days for Lying {
-    async fn write(&self, mut rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
-        self.settle().await?;
-        let mut now = now;
-        for of in &mut rows {
-            if self.tells(Lie::ExpiredWritten) {
-                now = now.min(of.key.day.start());
-            }
-            of.key = self.key(&of.key);
-            if self.tells(Lie::WritesHalf) {
-                of.rows.truncate(of.rows.len().div_ceil(2));
-            }
-        }
-        if self.tells(Lie::WritesInHalves) {
-            return self.write_in_halves(rows, now).await;
-        }
-        self.put_off(Late::Rows(rows, now)).await
+    pub(super) async fn is_claimed(&self, tenant: &Tenant, claim: &Claim) -> Result<bool, StoreError> {
+        let journalled = self.inner.journalled(tenant, &[claim.ready]).await?;
+        Ok(journalled.iter().flat_map(|found| &found.claims).any(|found| found.attempt == claim.attempt))
     }
 
-    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
-        self.settle().await?;
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        let lied: Vec<DayKey> = keys.iter().map(|key| self.key(key)).collect();
-        let now = if self.tells(Lie::ExpiredRead) { Millis(0) } else { now };
-        let mut days = match self.inner.read(&lied, now).await {
-            Err(_) if self.tells(Lie::EmptyForError) => vec![Vec::new(); keys.len()],
-            read => read?,
-        };
-        let hidden = *lock(&self.hidden_before);
-        for (key, rows) in keys.iter().zip(&mut days) {
-            match self.lie {
-                Lie::RowTwice => rows.extend(rows.first().cloned()),
-                Lie::StopsEarly => rows.truncate(1_000),
-                Lie::DropForgotten if hidden.is_some_and(|before| key.day < before) => rows.clear(),
-                _ => {}
-            }
-        }
-        if self.tells(Lie::OwnOrder) {
-            days.sort();
-        }
-        Ok(days)
-    }
-
-    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
-        self.settle().await?;
-        match self.lie {
-            Lie::DropsOneMore => self.inner.drop_before(day.plus(1)).await,
-            Lie::DropForgotten => {
-                let known = lock(&self.hidden_before).replace(day);
-                Ok(if known == Some(day) { 0 } else { 3 })
-            }
-            _ => self.inner.drop_before(day).await,
-        }
-    }
-}
-
-#[async_trait]
-impl States for Lying {
-    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
-        self.settle().await?;
-        let mut lied = Vec::new();
-        for (key, state) in states {
-            let key = self.state_key(&key);
-            let state = self.lied(&key, state).await?;
-            lied.push((key, state));
-        }
-        if !self.tells(Lie::MergesCollide) {
-            return self.put_off(Late::States(lied)).await;
-        }
-        if self.merging.swap(true, Ordering::SeqCst) {
-            return Ok(());
-        }
-        let merged = self.inner.merge(lied).await;
-        self.merging.store(false, Ordering::SeqCst);
-        merged
-    }
-
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
-        self.settle().await?;
-        let lied: Vec<StateKey> = keys.iter().map(|key| self.state_key(key)).collect();
-        let mut states = self.inner.states(&lied).await?;
-        if self.tells(Lie::ReplacesState) {
-            for state in &mut states {
-                let newest = state.cells.values().map(|cell| cell.version).max();
-                state.cells.retain(|_, cell| Some(cell.version) == newest);
-            }
-        }
-        Ok(states)
-    }
-}
-
-#[async_trait]
-impl Follows for Lying {
-    async fn follow(&self, mut follows: Vec<Follow>) -> Result<(), StoreError> {
-        self.settle().await?;
-        if self.tells(Lie::RemovalForgotten) {
-            follows.retain(|follow| follow.on);
-        }
-        for follow in &mut follows {
-            follow.tenant = self.tenant(&follow.tenant);
-            follow.person = self.person(&follow.person);
-            follow.target = self.subject(&follow.target);
-            if self.tells(Lie::OlderWins) {
-                follow.version = self.arrival();
-            }
-        }
-        self.put_off(Late::Follows(follows)).await
-    }
-
-    async fn followers(
-        &self,
-        tenant: &Tenant,
-        target: &SubjectRef,
-        from: Option<&[u8]>,
-        most: usize,
-    ) -> Result<Followers, StoreError> {
-        self.settle().await?;
-        let asked = if self.tells(Lie::PartTooLarge) { most.saturating_mul(2) } else { most };
-        // This lie keeps the last person of a part within its cursor, before a byte that no name has.
-        let repeated = from.filter(|_| self.tells(Lie::PartRepeats)).and_then(|from| {
-            let (name, next) = from.split_at_checked(from.iter().position(|byte| *byte == 0)?)?;
-            Some((Person::new(std::str::from_utf8(name).ok()?).ok()?, &next[1..]))
-        });
-        let from = repeated.as_ref().map_or(from, |(_, next)| Some(*next));
-        let mut part = self.inner.followers(&self.tenant(tenant), &self.subject(target), from, asked).await?;
-        if self.tells(Lie::PartSkips) && part.next.is_some() {
-            part.persons.pop();
-        }
-        if self.tells(Lie::PartRepeats)
-            && let (Some(last), Some(next)) = (part.persons.last(), part.next.take())
-        {
-            part.next = Some([last.as_str().as_bytes(), &[0], &next].concat());
-        }
-        if let Some((last, _)) = repeated {
-            part.persons.insert(0, last);
-        }
-        Ok(part)
-    }
-
-    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
-        self.settle().await?;
-        let lied = |(tenant, person, target): &(Tenant, Person, SubjectRef)| {
-            (self.tenant(tenant), self.person(person), self.subject(target))
-        };
-        let of: Vec<_> = of.iter().map(lied).collect();
-        let follows = self.inner.follows(&of).await?;
-        Ok(follows.into_iter().map(|on| on || self.tells(Lie::EverybodyFollows)).collect())
-    }
-}
-
-#[async_trait]
-impl Journal for Lying {
-    async fn claim(&self, tenant: &Tenant, mut claim: Claim) -> Result<Claimed, StoreError> {
-        self.settle().await?;
-        let tenant = self.tenant(tenant);
-        claim.attempt = self.attempt(claim.attempt);
-        let mut earlier = None;
-        if self.tells(Lie::OwnClaimTheirs) {
-            let journalled = self.inner.journalled(&tenant, &[claim.ready]).await?;
-            let claims = journalled.into_iter().flat_map(|found| found.claims);
-            earlier = claims.into_iter().find(|found| found.attempt == claim.attempt);
-        }
-        let claimed = self.inner.claim(&tenant, claim).await?;
-        Ok(match earlier {
-            Some(earlier) => Claimed::Theirs(earlier),
-            None if self.tells(Lie::ClaimGivenTwice) => Claimed::Yours,
-            None => claimed,
-        })
-    }
-
-    async fn record(&self, tenant: &Tenant, mut record: Record) -> Result<(), StoreError> {
-        self.settle().await?;
-        let tenant = self.tenant(tenant);
-        record.attempt = self.attempt(record.attempt);
-        if self.tells(Lie::LastRecordStands) {
-            lock(&self.records).insert((tenant.clone(), record.ready, record.attempt), record.clone());
-        }
-        self.put_off(Late::Record(tenant, record)).await
-    }
-
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
-        self.settle().await?;
-        let tenant = self.tenant(tenant);
-        let mut found = self.inner.journalled(&tenant, readys).await?;
-        let records = lock(&self.records);
-        for journalled in &mut found {
-            for record in &mut journalled.records {
-                if let Some(last) = records.get(&(tenant.clone(), record.ready, record.attempt)) {
-                    *record = last.clone();
-                }
-            }
-            if self.tells(Lie::JournalDisorder) {
-                journalled.claims.reverse();
-                journalled.records.reverse();
-            }
-        }
-        Ok(found)
-    }
-}
-
-#[async_trait]
-impl Answers for Lying {
-    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError> {
-        self.settle().await?;
-        let tenant = self.tenant(tenant);
-        let stands = self.inner.answer(&tenant, key, answer.clone(), self.asked_at(now)).await?;
-        if !self.tells(Lie::LastAnswerStands) {
-            return Ok(stands);
-        }
-        lock(&self.answers).insert((tenant, key.to_owned()), answer.clone());
-        Ok(answer)
-    }
-
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        self.settle().await?;
-        let tenant = self.tenant(tenant);
-        let stands = self.inner.answered(&tenant, key, self.asked_at(now)).await?;
-        let last = lock(&self.answers).get(&(tenant, key.to_owned())).cloned();
-        Ok(last.or(stands))
-    }
-}
-
-impl Lying {
-    fn asked_at(&self, now: Millis) -> Millis {
+    pub(super) fn asked_at(&self, now: Millis) -> Millis {
         if self.tells(Lie::AnswersForEver) { Millis(0) } else { now }
     }
 }

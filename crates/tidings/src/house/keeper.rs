@@ -9,9 +9,18 @@ use model::{
 use runtime::{Clock, Quiet, Shutdown, retry};
 use store::Store;
 
+/// What the keeper works with.
+pub struct Ports {
+    pub store: Arc<dyn Store>,
+    pub clock: Clock,
+    pub quiet: Quiet,
+    pub shutdown: Shutdown,
+}
+
 /// Runs until the shutdown. A store that cannot drop a day now is asked again; the rows are unreadable
 /// after their day's end either way, so nothing but room on the disk depends on it.
-pub async fn run(store: Arc<dyn Store>, clock: Clock, quiet: Quiet, shutdown: Shutdown) -> anyhow::Result<()> {
+pub async fn run(ports: Ports) -> anyhow::Result<()> {
+    let Ports { store, clock, quiet, shutdown } = ports;
     let mut worker = quiet.worker();
     let mut tries = 0;
     loop {

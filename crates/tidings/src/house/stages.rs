@@ -17,10 +17,10 @@ pub struct Stage {
 
 /// Every stage, in the order of the way.
 pub const STAGES: [Stage; 4] = [
-    Stage { name: "ingest", group: ingest::GROUP, topics: &[topics::CHANGES] },
-    Stage { name: "fanout", group: fanout::GROUP, topics: &[topics::EVENTS] },
-    Stage { name: "digest", group: digest::GROUP, topics: &[topics::PENDING, topics::INBOX] },
-    Stage { name: "sender", group: sender::GROUP, topics: &[topics::READY] },
+    Stage { name: "ingest", group: ingest::config::GROUP, topics: &[topics::CHANGES] },
+    Stage { name: "fanout", group: fanout::config::GROUP, topics: &[topics::EVENTS] },
+    Stage { name: "digest", group: digest::config::GROUP, topics: &[topics::PENDING, topics::INBOX] },
+    Stage { name: "sender", group: sender::config::GROUP, topics: &[topics::READY] },
 ];
 
 /// How far a group has read one topic, over all partitions.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    pin::pin,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -45,13 +46,11 @@ async fn settle(one: &mut Hand, two: &mut Hand, partitions: usize) -> anyhow::Re
     };
     while !done(one, two) {
         // Whoever waits in vain is given up, which loses nothing.
-        let patience = Box::pin(async {
-            tokio::select! {
-                happening = one.next(1) => happening,
-                happening = two.next(1) => happening,
-            }
-        });
-        let happening = patience.await.context("while partitions are shared out")?;
+        let happening = tokio::select! {
+            happening = one.next(1) => happening,
+            happening = two.next(1) => happening,
+        };
+        let happening = happening.context("while partitions are shared out")?;
         if let Happening::Records(batch) = happening {
             anyhow::bail!("unexpected records of partition {}", batch.partition);
         }
@@ -84,12 +83,7 @@ async fn shared_out(bench: &Bench<'_>) -> anyhow::Result<()> {
         }
         anyhow::Ok(())
     };
-    {
-        // The first to be done ends the other, which may wait for nothing.
-        let (one, two) = (Box::pin(work(&mut one)), Box::pin(work(&mut two)));
-        let (done, _) = futures::future::select(one, two).await.factor_first();
-        done?;
-    }
+    either(work(&mut one), work(&mut two)).await?;
     let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     let twice: Vec<_> = seen.iter().filter(|(_, n)| **n > 1).collect();
     ensure!(twice.is_empty(), "committed more than once: {twice:?}");
@@ -113,27 +107,39 @@ async fn companions_come_along(bench: &Bench<'_>) -> anyhow::Result<()> {
         bench.append(numbered(&lead, partition, 0..3)).await?;
         bench.append(numbered(&companion, partition, 3..6)).await?;
     }
-    for (hand, name) in [(&mut one, "one"), (&mut two, "two")] {
-        let owned = hand.assigned.len();
-        let mut seen: BTreeMap<u32, BTreeMap<TopicName, usize>> = BTreeMap::new();
-        let mut count = 0;
-        while count < owned * 6 {
-            // A hand fails at records of what it does not own.
-            let batch = hand.batch(2).await.with_context(|| format!("member {name} has seen {seen:?}"))?;
-            for record in batch.records {
-                *seen.entry(record.partition).or_default().entry(record.topic).or_default() += 1;
-                count += 1;
+    // Which member was handed which record.
+    let seen = Mutex::new(BTreeMap::<(u32, TopicName, u64), &str>::new());
+    let seen = || seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = async |hand: &mut Hand, name| {
+        while seen().len() < 24 {
+            if let Happening::Records(batch) = hand.next(2).await? {
+                let records = batch.records.into_iter().map(|r| ((r.partition, r.topic, r.offset), name));
+                seen().extend(records);
+                let positions = hand.member.positions(batch.partition);
+                let named: BTreeSet<TopicName> = positions.into_iter().map(|(topic, _)| topic).collect();
+                let both = BTreeSet::from([lead.clone(), companion.clone()]);
+                ensure!(named == both, "positions of {named:?} only");
             }
         }
-        let wanted = BTreeMap::from([(lead.clone(), 3), (companion.clone(), 3)]);
-        let right = seen.len() == owned && seen.values().all(|topics| *topics == wanted);
-        ensure!(right, "member {name} was handed {seen:?}");
-        let partition = *hand.assigned.keys().next().context("nothing assigned")?;
-        let named: BTreeSet<TopicName> =
-            hand.member.positions(partition).into_iter().map(|(t, _)| t).collect();
-        ensure!(named == BTreeSet::from([lead.clone(), companion.clone()]), "positions of {named:?} only");
+        anyhow::Ok(())
+    };
+    either(work(&mut one, "one"), work(&mut two, "two")).await?;
+    for partition in 0..4 {
+        let members: BTreeSet<&str> =
+            seen().iter().filter(|((p, _, _), _)| *p == partition).map(|(_, name)| *name).collect();
+        ensure!(members.len() == 1, "partition {partition} and its companion went to {members:?}");
     }
     Ok(())
+}
+
+/// Runs both until the first is done, since the other may then wait for nothing.
+async fn either(
+    one: impl Future<Output = anyhow::Result<()>>,
+    two: impl Future<Output = anyhow::Result<()>>,
+) -> anyhow::Result<()> {
+    let (one, two) = (pin!(one), pin!(two));
+    let (done, _) = futures::future::select(one, two).await.factor_first();
+    done
 }
 
 async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
@@ -168,9 +174,7 @@ async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
         }
         anyhow::Ok(())
     };
-    let (old, new) = (Box::pin(old), Box::pin(new));
-    let (done, _) = futures::future::select(old, new).await.factor_first();
-    done
+    either(old, new).await
 }
 
 async fn passed_on(bench: &Bench<'_>) -> anyhow::Result<()> {

@@ -53,14 +53,14 @@ async fn every_lie_is_noticed() {
             let mut missed = Vec::new();
             for promise in promises().iter().filter(|p| broken.contains(&p.name)) {
                 // Some lies show in nothing coming, so the patience is the length of this test.
-                match promise.check(&harness(Some(*lie), Duration::from_millis(1_500))).await {
+                match promise.check(&harness(Some(*lie), Duration::from_secs(3))).await {
                     Ok(()) => missed.push((*lie, promise.name)),
-                    Err(why) => println!("{lie:?} | {} | {why}", promise.name),
+                    Err(_) => {}
                 }
             }
             missed
         })
-        .buffer_unordered(4)
+        .buffer_unordered(8)
         .collect::<Vec<_>>()
         .await;
     let missed: Vec<_> = noticed.into_iter().flatten().collect();

@@ -1,0 +1,95 @@
+//! From the scanned layout to an HTML template.
+
+use std::collections::HashMap;
+
+use catalogue::problem::{Problem, Problems, Source};
+use mrml::prelude::{parser, render::RenderOptions};
+
+use crate::layout::scan::{Scanned, WORD, scan, word};
+
+/// An HTML template, and where in its layout each tag was.
+pub struct Layout {
+    pub html: String,
+    /// Byte of the HTML and byte of the layout, in order.
+    tags: Vec<(usize, usize)>,
+}
+
+impl Layout {
+    /// The byte of the layout that a byte of the HTML comes from, as far as tags tell.
+    pub fn origin(&self, html_offset: usize) -> usize {
+        let at = self.tags.partition_point(|(html, _)| *html <= html_offset);
+        at.checked_sub(1).and_then(|at| self.tags.get(at)).map_or(0, |(_, layout)| *layout)
+    }
+}
+
+/// Compiles a layout.
+pub fn compile(source: Source<'_>) -> Result<Layout, Problems> {
+    let scanned = scan(source)?;
+    let parsed = mrml::parse(&scanned.mjml).map_err(|error| Problems::from(parse_problem(source, &scanned, &error)))?;
+    // No fonts from elsewhere, and no notes to ourselves.
+    let options = RenderOptions { disable_comments: true, social_icon_origin: None, fonts: HashMap::new() };
+    let html = parsed
+        .element
+        .render(&options)
+        .map_err(|error| Problems::from(source.problem(1, 1, format!("no MJML: {error}"))))?;
+    put_back(source, &scanned, &html)
+}
+
+fn parse_problem(source: Source<'_>, scanned: &Scanned, error: &parser::Error) -> Problem {
+    use parser::Error;
+    let (what, position) = match error {
+        Error::UnexpectedElement { position, .. } => ("an element that cannot stand here", Some(position.start)),
+        Error::UnexpectedToken { position, .. } => ("this cannot stand here", Some(position.start)),
+        Error::MissingAttribute { name, position, .. } => {
+            let problem = source.problem_at(origin(scanned, position.start), format!("this needs `{name}`"));
+            return problem;
+        }
+        Error::InvalidAttribute { position, .. } => ("an attribute that cannot be read", Some(position.start)),
+        Error::InvalidFormat { position, .. } => ("a value that cannot be read", Some(position.start)),
+        Error::EndOfStream { .. } => ("an element is not closed", Some(scanned.mjml.len())),
+        Error::NoRootNode => ("a layout begins with `<mjml>`", None),
+        Error::SizeLimit { .. } => ("too long", None),
+        Error::ParserError { .. } | Error::IncludeLoaderError { .. } => ("no MJML", None),
+    };
+    match position {
+        Some(position) => source.problem_at(origin(scanned, position), what),
+        None => source.problem(1, 1, format!("{what}: {error}")),
+    }
+}
+
+fn origin(scanned: &Scanned, offset: usize) -> usize {
+    let at = scanned.anchors.partition_point(|(out, _)| *out <= offset);
+    match at.checked_sub(1).and_then(|at| scanned.anchors.get(at)) {
+        Some((out, layout)) => layout + (offset - out),
+        None => 0,
+    }
+}
+
+/// Puts the tags back where their words are.
+fn put_back(source: Source<'_>, scanned: &Scanned, html: &str) -> Result<Layout, Problems> {
+    // What looks like a tag now was none before.
+    if let Some(odd) = ["{{", "{%", "{#"].into_iter().find(|odd| html.contains(odd)) {
+        return Err(source.problem(1, 1, format!("`{odd}` that is no tag, perhaps in a style: add a blank")).into());
+    }
+    let mut layout = Layout { html: String::with_capacity(html.len() * 2), tags: Vec::new() };
+    let mut seen = vec![false; scanned.tags.len()];
+    let mut rest = html;
+    while let Some(at) = rest.find(WORD) {
+        layout.html.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let digits = &rest[WORD.len()..];
+        let len = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let number: usize = digits[..len].parse().unwrap_or(usize::MAX);
+        let Some(taken) = scanned.tags.get(number) else {
+            return Err(source.problem(1, 1, "a tag was lost in the layout").into());
+        };
+        seen[number] = true;
+        layout.tags.push((layout.html.len(), taken.offset));
+        layout.html.push_str(&taken.text);
+        rest = &rest[word(number).len()..];
+    }
+    layout.html.push_str(rest);
+    let lost = scanned.tags.iter().zip(&seen).filter(|(_, seen)| !**seen);
+    let lost = lost.map(|(taken, _)| source.problem_at(taken.offset, "MJML shows nothing in this place"));
+    Problems(lost.collect()).settle().map(|()| layout)
+}

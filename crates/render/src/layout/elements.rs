@@ -1,0 +1,98 @@
+//! The elements and attributes of a layout, as far as it matters where a tag stands.
+
+/// Elements that hold other elements: between them a statement can stand, but no text.
+const CONTAINERS: [&str; 17] = [
+    "mjml", "mj-head", "mj-body", "mj-wrapper", "mj-section", "mj-group", "mj-column", "mj-hero", "mj-navbar",
+    "mj-social", "mj-accordion", "mj-accordion-element", "mj-carousel", "mj-attributes", "mj-class", "mj-all",
+    "mj-html-attributes",
+];
+
+/// Elements that hold text, with HTML or without.
+const TEXTS: [&str; 10] = [
+    "mj-text", "mj-button", "mj-table", "mj-raw", "mj-title", "mj-preview", "mj-navbar-link",
+    "mj-social-element", "mj-accordion-title", "mj-accordion-text",
+];
+
+/// Elements that hold nothing, or no text of ours.
+const OTHERS: [&str; 7] =
+    ["mj-image", "mj-divider", "mj-spacer", "mj-style", "mj-font", "mj-breakpoint", "mj-carousel-image"];
+
+/// HTML elements without an end.
+const VOID: [&str; 13] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+];
+
+/// What has no place in a mail.
+const REFUSED: [&str; 7] = ["script", "iframe", "object", "embed", "form", "base", "mj-include"];
+
+/// Attributes whose value is an address.
+const ADDRESSES: [&str; 4] = ["href", "src", "background", "background-url"];
+
+/// Other attributes whose value may have tags: none of them can end up in a style sheet.
+const TEXT_ATTRIBUTES: [&str; 9] =
+    ["alt", "title", "css-class", "class", "aria-label", "lang", "dir", "name", "id"];
+
+/// Where text stands in an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Between elements.
+    Between,
+    /// In a text.
+    Text,
+    /// Where no tag can stand.
+    Closed,
+}
+
+/// What the inside of an element is; HTML elements are like what they stand in.
+pub fn inside(name: &str, outside: Place) -> Place {
+    if TEXTS.contains(&name) {
+        Place::Text
+    } else if name == "mjml" || name == "style" || OTHERS.contains(&name) || in_attributes(name) {
+        Place::Closed
+    } else if CONTAINERS.contains(&name) {
+        Place::Between
+    } else {
+        outside
+    }
+}
+
+/// Elements that set defaults: their attributes go into every other element.
+fn in_attributes(name: &str) -> bool {
+    matches!(name, "mj-attributes" | "mj-class" | "mj-all" | "mj-html-attributes")
+}
+
+/// Why an element cannot be used, and what was perhaps meant.
+pub fn refused(name: &str, in_attributes: bool) -> Option<(String, Option<String>)> {
+    if REFUSED.contains(&name) {
+        return Some((format!("`<{name}>` has no place in a mail"), None));
+    }
+    let known = || CONTAINERS.into_iter().chain(TEXTS).chain(OTHERS);
+    // Within mj-attributes any element can have defaults, so only the prefix is checked everywhere.
+    if !name.starts_with("mj") || known().any(|known| known == name) || in_attributes {
+        return None;
+    }
+    let help = catalogue::problem::did_you_mean(name, known());
+    Some((format!("there is no element `<{name}>`"), help))
+}
+
+pub fn is_void(name: &str) -> bool {
+    VOID.contains(&name)
+}
+
+/// What may stand in an attribute's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Attribute {
+    Address,
+    Text,
+    Closed,
+}
+
+pub fn attribute(name: &str) -> Attribute {
+    if ADDRESSES.contains(&name) {
+        Attribute::Address
+    } else if TEXT_ATTRIBUTES.contains(&name) {
+        Attribute::Text
+    } else {
+        Attribute::Closed
+    }
+}

@@ -1,0 +1,13 @@
+//! Layouts: MJML with template tags becomes HTML with the same tags, once.
+//!
+//! MJML is about elements and knows nothing of tags, so [`scan`] takes every tag out and leaves a word in
+//! its place: between elements the word stands in an `mj-raw`, which is what lets an author write
+//! `{% for %}` around sections. [`compile`] lets mrml make HTML of that and puts the tags back.
+//! [`elements`] lists what a layout is made of.
+
+mod compile;
+mod elements;
+mod scan;
+mod tag;
+
+pub use compile::{Layout, compile};

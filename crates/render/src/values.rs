@@ -1,0 +1,191 @@
+//! Values as texts see them: cleaned, and able to print themselves.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+};
+
+use catalogue::{Catalogue, FieldType, is_web_url};
+use jiff::{Timestamp, Zoned};
+use minijinja::value::{Enumerator, Object, ObjectRepr, Value as Scripted};
+use model::{Millis, State, SubjectRef, Value, civil::Zone};
+
+use crate::clean;
+
+/// A subject: its fields by name; printed, it is what it is called.
+#[derive(Debug)]
+pub struct SubjectView {
+    fields: BTreeMap<String, Scripted>,
+    name: String,
+}
+
+impl Object for SubjectView {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Map
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Scripted) -> Option<Scripted> {
+        self.fields.get(key.as_str()?).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::NonEnumerable
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        true
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// An instant on the reader's wall.
+#[derive(Debug)]
+pub struct Moment {
+    at: Zoned,
+    /// The year that goes without saying.
+    year: i16,
+}
+
+impl Moment {
+    pub fn new(at: Millis, zone: &Zone, due: Millis) -> Option<Self> {
+        let zoned = |at: Millis| Some(Timestamp::from_millisecond(at.0).ok()?.to_zoned(zone.clone()));
+        Some(Self { at: zoned(at)?, year: zoned(due)?.year() })
+    }
+
+    /// `Fri 27 Nov`, with the year if it is another.
+    pub fn day(&self) -> String {
+        let form = if self.at.year() == self.year { "%a %-d %b" } else { "%a %-d %b %Y" };
+        self.at.strftime(form).to_string()
+    }
+
+    /// `18:00`
+    pub fn time(&self) -> String {
+        self.at.strftime("%H:%M").to_string()
+    }
+}
+
+impl Object for Moment {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn custom_cmp(self: &Arc<Self>, other: &minijinja::value::DynObject) -> Option<std::cmp::Ordering> {
+        Some(self.at.cmp(&other.downcast_ref::<Self>()?.at))
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.day(), self.time())
+    }
+}
+
+/// An address that can stand in a mail as it is; anything else is nothing.
+pub fn web_address(text: &str) -> String {
+    if !is_web_url(text) {
+        return String::new();
+    }
+    let mut address = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            // Style sheets put addresses between these.
+            '\'' => address.push_str("%27"),
+            '(' => address.push_str("%28"),
+            ')' => address.push_str("%29"),
+            c => address.push(c),
+        }
+    }
+    clean::value(&address)
+}
+
+/// Makes values for one mail.
+pub struct Views<'a> {
+    pub catalogue: &'a Catalogue,
+    pub zone: &'a Zone,
+    pub due: Millis,
+    pub related: &'a BTreeMap<SubjectRef, State>,
+    /// What is referred to is made once.
+    made: BTreeMap<&'a SubjectRef, Scripted>,
+}
+
+impl<'a> Views<'a> {
+    pub fn new(
+        catalogue: &'a Catalogue,
+        zone: &'a Zone,
+        due: Millis,
+        related: &'a BTreeMap<SubjectRef, State>,
+    ) -> Self {
+        Self { catalogue, zone, due, related, made: BTreeMap::new() }
+    }
+
+    /// A subject with its fields and, one deep, what it refers to.
+    pub fn subject(&mut self, subject: &SubjectRef, state: &'a State) -> Scripted {
+        self.view(subject, state, true)
+    }
+
+    /// The references of a subject by the name of their field, as sentences call them.
+    pub fn references(&mut self, subject: &SubjectRef, state: &'a State) -> Vec<(String, Scripted)> {
+        let Some(declared) = self.catalogue.subjects.get(subject.kind()) else { return Vec::new() };
+        let mut references = Vec::new();
+        for (name, field) in declared.fields.iter().filter(|(_, field)| field.target().is_some()) {
+            if let Some(value) = state.get(name).and_then(|value| self.value(field, value, true)) {
+                references.push((name.clone(), value));
+            }
+        }
+        references
+    }
+
+    /// What a subject is called; nothing if that is not known.
+    pub fn name(&self, subject: &SubjectRef, state: &State) -> String {
+        clean::line(self.catalogue.name_of(subject, state).unwrap_or_default(), usize::MAX)
+    }
+
+    fn view(&mut self, subject: &SubjectRef, state: &'a State, near: bool) -> Scripted {
+        let mut fields = BTreeMap::from([("id".to_string(), Scripted::from(clean::value(subject.id())))]);
+        if let Some(declared) = self.catalogue.subjects.get(subject.kind()) {
+            for (name, field) in &declared.fields {
+                if let Some(value) = state.get(name).and_then(|value| self.value(field, value, near)) {
+                    fields.insert(name.clone(), value);
+                }
+            }
+        }
+        Scripted::from_object(SubjectView { fields, name: self.name(subject, state) })
+    }
+
+    /// A value of a field; nothing if it is not what was declared, for states outlive catalogues.
+    fn value(&mut self, field: &FieldType, value: &'a Value, near: bool) -> Option<Scripted> {
+        match (field, value) {
+            (FieldType::Text, Value::Text(text)) => Some(Scripted::from(clean::value(text))),
+            (FieldType::Url, Value::Text(text)) => Some(Scripted::from(web_address(text))),
+            // A whole number is said without a point.
+            #[allow(clippy::cast_possible_truncation)]
+            (FieldType::Number, Value::Number(n)) if n.fract() == 0.0 && n.abs() < 1e15 => Some(Scripted::from(*n as i64)),
+            (FieldType::Number, Value::Number(n)) => Some(Scripted::from(*n)),
+            (FieldType::Flag, Value::Flag(flag)) => Some(Scripted::from(*flag)),
+            (FieldType::Time, Value::Time(at)) => {
+                Moment::new(*at, self.zone, self.due).map(Scripted::from_object)
+            }
+            (FieldType::Ref(_), Value::Ref(to)) if near => Some(self.reference(to)),
+            (FieldType::Refs(_), Value::Refs(to)) if near => Some(to.iter().map(|to| self.reference(to)).collect()),
+            (FieldType::Place, Value::Place(place)) => {
+                Some(Scripted::from(BTreeMap::from([("lat", place.lat), ("lon", place.lon)])))
+            }
+            _ => None,
+        }
+    }
+
+    fn reference(&mut self, to: &SubjectRef) -> Scripted {
+        let Some((to, state)) = self.related.get_key_value(to) else {
+            let fields = BTreeMap::from([("id".to_string(), Scripted::from(clean::value(to.id())))]);
+            return Scripted::from_object(SubjectView { fields, name: String::new() });
+        };
+        if let Some(made) = self.made.get(to) {
+            return made.clone();
+        }
+        let made = self.view(to, state, false);
+        self.made.insert(to, made.clone());
+        made
+    }
+}

@@ -1,0 +1,44 @@
+//! What a run came to: the trace of all that happened, and what failed first.
+
+use std::fmt;
+
+/// A run of one scenario.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    pub file: String,
+    /// The behaviour that the scenario proves.
+    pub proves: String,
+    /// One line for each thing that happened; the same in every run.
+    pub trace: Vec<String>,
+    pub failure: Option<Failure>,
+}
+
+/// The first thing that was not as it should be. What follows it mostly follows from it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The line of the file, counting from 1.
+    pub line: usize,
+    /// What is written there.
+    pub text: String,
+    pub what: String,
+}
+
+impl Report {
+    pub fn passed(&self) -> bool {
+        self.failure.is_none()
+    }
+}
+
+/// Short if it passed; else the failure and the trace so far.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Failure { line, text, what }) = &self.failure else {
+            return write!(f, "{}: {}", self.file, self.proves);
+        };
+        writeln!(f, "{}:{line}: {text}", self.file)?;
+        writeln!(f, "{what}")?;
+        writeln!(f, "it should prove: {}", self.proves)?;
+        write!(f, "what happened so far:")?;
+        self.trace.iter().try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}

@@ -1,0 +1,67 @@
+//! What a line says, as the request that an upstream service would make: CloudEvents in structured mode,
+//! so that no field of a product can run into an attribute.
+
+use model::{Millis, Person, SubjectRef};
+use serde_json::{Map, Value, json};
+
+use crate::scenario::{Did, Event};
+
+/// The paths of the intake.
+pub(crate) const CHANGES: &str = "/v1/changes";
+const FACTS: &str = "/v1/facts";
+const FEEDBACK: &str = "/v1/feedback";
+
+/// A path and a body.
+pub(crate) struct Request {
+    pub path: &'static str,
+    pub body: String,
+}
+
+pub(crate) fn event(event: &Event) -> String {
+    let mut cloud = cloud(&event.id, &event.source, &event.what, event.at);
+    cloud.insert("subject".to_owned(), event.subject.as_str().into());
+    if let Some(actor) = &event.actor {
+        cloud.insert("actor".to_owned(), actor.as_str().into());
+    }
+    if let Some(version) = event.version {
+        cloud.insert("version".to_owned(), version.into());
+    }
+    cloud.insert("data".to_owned(), Value::Object(event.fields.clone()));
+    Value::Object(cloud).to_string()
+}
+
+pub(crate) fn profile(line: usize, at: Millis, person: &Person, fields: &Map<String, Value>) -> Request {
+    let mut data = fields.clone();
+    data.insert("person".to_owned(), person.as_str().into());
+    ours(FACTS, "profile", line, at, Value::Object(data))
+}
+
+pub(crate) fn follow(line: usize, at: Millis, person: &Person, target: &SubjectRef, on: bool) -> Request {
+    let data = json!({"person": person.as_str(), "target": target.as_str()});
+    ours(FACTS, if on { "follow" } else { "unfollow" }, line, at, data)
+}
+
+pub(crate) fn feedback(line: usize, at: Millis, person: &Person, subject: &SubjectRef, did: Did) -> Request {
+    let data = json!({"person": person.as_str(), "subject": subject.as_str()});
+    let what = match did {
+        Did::Read => "read",
+        Did::Clear => "cleared",
+    };
+    ours(FEEDBACK, what, line, at, data)
+}
+
+fn ours(path: &'static str, what: &str, line: usize, at: Millis, data: Value) -> Request {
+    let mut cloud = cloud(&format!("line-{line}"), "scenario", &format!("tidings.{what}"), at);
+    cloud.insert("data".to_owned(), data);
+    Request { path, body: Value::Object(cloud).to_string() }
+}
+
+fn cloud(id: &str, source: &str, what: &str, at: Millis) -> Map<String, Value> {
+    let mut cloud = Map::new();
+    for (name, text) in
+        [("specversion", "1.0"), ("id", id), ("source", source), ("type", what), ("time", &at.to_string())]
+    {
+        cloud.insert(name.to_owned(), text.into());
+    }
+    cloud
+}

@@ -1,0 +1,274 @@
+//! Runs a scenario against a world. Time moves only here, from one due instant to the next, and the house
+//! comes to rest after each, so everything that is due happens in order and in every run alike.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    time::Duration,
+};
+
+use anyhow::bail;
+use model::{Millis, Person};
+use tokio::time::timeout;
+
+use crate::{
+    expect,
+    report::{Failure, Report},
+    request::{self, Request},
+    scenario::{Act, Expected, Line, Restart, Scenario, Via, What},
+    world::{Answer, Mail, World},
+};
+
+/// Real time for one line. Nothing waits for it: it only turns a house that hangs into an error.
+const LINE_TIME_MAX: Duration = Duration::from_secs(60);
+/// Real time for asking a house that hangs what it waits for.
+const ASK_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Runs a scenario from its start; the world's clock must stand there.
+pub async fn run(scenario: &Scenario, world: &mut dyn World) -> Report {
+    run_within(LINE_TIME_MAX, scenario, world).await
+}
+
+pub(crate) async fn run_within(line_time_max: Duration, scenario: &Scenario, world: &mut dyn World) -> Report {
+    let mut run = Run {
+        line_time_max,
+        scenario,
+        world,
+        trace: Vec::new(),
+        mails: Arrivals::default(),
+        aside: Arrivals::default(),
+        refusals: Vec::new(),
+        last_event: None,
+    };
+    let failure = run.all().await.err();
+    run.fates().await;
+    Report { file: scenario.file.clone(), proves: scenario.proves.clone(), trace: run.trace, failure }
+}
+
+pub(crate) struct Run<'a> {
+    line_time_max: Duration,
+    pub scenario: &'a Scenario,
+    pub world: &'a mut dyn World,
+    trace: Vec<String>,
+    pub mails: Arrivals<Mail>,
+    /// Reasons of what was put aside.
+    pub aside: Arrivals<String>,
+    /// Why the line before was refused.
+    pub refusals: Vec<String>,
+    last_event: Option<(Via, String)>,
+}
+
+/// What came, until a line expects it.
+pub(crate) struct Arrivals<T> {
+    seen: usize,
+    waiting: VecDeque<(Millis, T)>,
+}
+
+impl<T> Default for Arrivals<T> {
+    fn default() -> Self {
+        Self { seen: 0, waiting: VecDeque::new() }
+    }
+}
+
+impl<T> Arrivals<T> {
+    /// The first that fits, which no line can expect once more.
+    pub fn take(&mut self, fits: impl Fn(&T) -> bool) -> Option<T> {
+        let at = self.waiting.iter().position(|(_, one)| fits(one))?;
+        self.waiting.remove(at).map(|(_, one)| one)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &(Millis, T)> {
+        self.waiting.iter()
+    }
+}
+
+impl Run<'_> {
+    async fn all(&mut self) -> Result<(), Failure> {
+        for (i, line) in self.scenario.lines.iter().enumerate() {
+            let what = match timeout(self.line_time_max, self.line(i, line)).await {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => format!("{error:#}"),
+                Err(_) => self.hangs().await,
+            };
+            return Err(Failure { line: line.number, text: line.text.clone(), what });
+        }
+        let line = self.scenario.lines.last().map_or(1, |line| line.number);
+        let at_the_end = |error| Failure { line, text: "(the end)".to_owned(), what: format!("{error:#}") };
+        self.nothing_unexpected(None).map_err(at_the_end)
+    }
+
+    async fn line(&mut self, index: usize, line: &Line) -> anyhow::Result<()> {
+        self.advance(line.until).await?;
+        match &line.what {
+            What::Do(act) => {
+                self.nothing_unexpected(None)?;
+                self.note(&line.text);
+                self.act(line, act).await?;
+                self.not_refused(index)?;
+                self.rest().await
+            }
+            What::Expect(expected) => {
+                self.nothing_unexpected(Some(line.from))?;
+                expect::check(self, expected).await
+            }
+        }
+    }
+
+    /// Moves the clock, from one instant that somebody waits for to the next.
+    async fn advance(&mut self, until: Millis) -> anyhow::Result<()> {
+        self.rest().await?;
+        while self.now() < until {
+            let next = self.world.clock().next_wake().map_or(until, |at| Millis(at).min(until));
+            self.world.clock().advance_to(next.0);
+            self.rest().await?;
+        }
+        Ok(())
+    }
+
+    /// Lets the house come to rest, and takes in what came of it.
+    async fn rest(&mut self) -> anyhow::Result<()> {
+        self.world.settle().await?;
+        let mails = self.world.mails().await?;
+        if mails.len() < self.mails.seen {
+            bail!("{} mails had left, and now there are {}", self.mails.seen, mails.len());
+        }
+        let mut new = mails[self.mails.seen..].to_vec();
+        self.mails.seen = mails.len();
+        // Those of one instant have no order between persons.
+        new.sort_by(|a, b| (&a.person, &a.headline).cmp(&(&b.person, &b.headline)));
+        for mail in new {
+            self.note(expect::said(&mail));
+            self.mails.waiting.push_back((self.now(), mail));
+        }
+        let aside = self.world.quarantine().await?;
+        let mut new: Vec<String> = aside.iter().skip(self.aside.seen).cloned().collect();
+        self.aside.seen = aside.len();
+        new.sort();
+        for reason in new {
+            self.note(format!("put aside: {reason}"));
+            self.aside.waiting.push_back((self.now(), reason));
+        }
+        Ok(())
+    }
+
+    async fn act(&mut self, line: &Line, act: &Act) -> anyhow::Result<()> {
+        let (number, at) = (line.number, line.until);
+        self.refusals.clear();
+        match act {
+            Act::Profile { person, fields } => self.ask(request::profile(number, at, person, fields)).await,
+            Act::Follow { person, target, on } => {
+                self.ask(request::follow(number, at, person, target, *on)).await
+            }
+            Act::Feedback { person, subject, did } => {
+                self.ask(request::feedback(number, at, person, subject, *did)).await
+            }
+            Act::Event(event) => self.send(event.via, request::event(event)).await,
+            Act::Again => match self.last_event.clone() {
+                Some((via, body)) => self.send(via, body).await,
+                None => bail!("there is no event that could come again"),
+            },
+            Act::Upstream(bytes) => self.world.upstream(bytes).await,
+            Act::Post { path, body, status, has } => {
+                let answer = self.world.post(path, body).await?;
+                self.note(format!("answered {} {}", answer.status, answer.body));
+                expect::answer(&answer, *status, has)
+            }
+            Act::Restart(how) => self.world.restart(*how).await,
+            Act::MailServer { up } => self.world.mail_server(*up).await,
+        }
+    }
+
+    async fn send(&mut self, via: Via, body: String) -> anyhow::Result<()> {
+        self.last_event = Some((via, body.clone()));
+        match via {
+            Via::Http => self.ask(Request { path: request::CHANGES, body }).await,
+            Via::Topic => self.world.upstream(body.as_bytes()).await,
+        }
+    }
+
+    async fn ask(&mut self, Request { path, body }: Request) -> anyhow::Result<()> {
+        let answer: Answer = self.world.post(path, &body).await?;
+        self.refusals = answer.refusals();
+        for reason in self.refusals.clone() {
+            self.note(format!("refused: {reason}"));
+        }
+        Ok(())
+    }
+
+    /// What was refused must be expected by the very next line.
+    fn not_refused(&self, index: usize) -> anyhow::Result<()> {
+        let next = self.scenario.lines.get(index + 1).map(|line| &line.what);
+        match self.refusals.first() {
+            Some(reason) if !matches!(next, Some(What::Expect(Expected::Rejected { .. }))) => {
+                bail!("it was refused: {reason}")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing may have come (before an instant) that no line expected.
+    fn nothing_unexpected(&self, before: Option<Millis>) -> anyhow::Result<()> {
+        let early = |at: Millis| before.is_none_or(|before| at < before);
+        let show = |at: Millis| self.scenario.calendar.show(at);
+        if let Some((at, mail)) = self.mails.iter().find(|(at, _)| early(*at)) {
+            bail!("a mail came that no line expects:\n    {}  {}", show(*at), expect::said(mail));
+        }
+        if let Some((at, reason)) = self.aside.iter().find(|(at, _)| early(*at)) {
+            bail!("something was put aside that no line expects:\n    {}  {reason}", show(*at));
+        }
+        Ok(())
+    }
+
+    async fn hangs(&mut self) -> String {
+        let lagging = timeout(ASK_TIME_MAX, self.world.lagging()).await;
+        let lagging = match lagging {
+            Ok(Ok(stages)) if stages.is_empty() => "no stage is behind".to_owned(),
+            Ok(Ok(stages)) => format!("behind: {}", stages.join(", ")),
+            Ok(Err(error)) => format!("its stages could not be asked: {error:#}"),
+            Err(_) => "its stages do not answer either".to_owned(),
+        };
+        format!("the house does not come to rest within {:?}; {lagging}", self.line_time_max)
+    }
+
+    /// What became of every entry of everybody the scenario names.
+    async fn fates(&mut self) {
+        let persons: BTreeSet<&Person> = self.scenario.lines.iter().filter_map(Line::person).collect();
+        for person in persons {
+            let Ok(Ok(entries)) = timeout(ASK_TIME_MAX, self.world.entries(person)).await else { return };
+            for entry in entries {
+                let at = self.scenario.calendar.show(entry.at);
+                self.trace.push(format!("{at}  {person}'s entry about {}: {}", entry.subject, entry.fate));
+            }
+        }
+    }
+
+    fn now(&self) -> Millis {
+        Millis(self.world.clock().now())
+    }
+
+    fn note(&mut self, what: impl AsRef<str>) {
+        let at = self.scenario.calendar.show(self.now());
+        self.trace.push(format!("{at}  {}", what.as_ref()));
+    }
+}
+
+impl Line {
+    /// Whom it is about.
+    fn person(&self) -> Option<&Person> {
+        match &self.what {
+            What::Do(
+                Act::Profile { person, .. } | Act::Follow { person, .. } | Act::Feedback { person, .. },
+            )
+            | What::Expect(Expected::Fates { person, .. } | Expected::Open { person, .. }) => Some(person),
+            What::Expect(Expected::Mail(mail)) => Some(&mail.person),
+            What::Do(
+                Act::Event(_)
+                | Act::Again
+                | Act::Upstream(_)
+                | Act::Post { .. }
+                | Act::Restart(Restart::Crash | Restart::Orderly)
+                | Act::MailServer { .. },
+            )
+            | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => None,
+        }
+    }
+}

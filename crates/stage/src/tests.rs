@@ -1,0 +1,367 @@
+//! The messages of the parser as data, and the runner against a toy: a world of one rule, that whatever
+//! was posted about a person who follows it is mailed at the next midnight.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use model::{Millis, Person};
+use runtime::Clock;
+use serde_json::Value;
+
+use crate::{
+    parse, parse_with, run,
+    run::run_within,
+    scenario::{Act, Restart, What},
+    world::{Answer, Entry, Mail, Section, World},
+};
+
+const HEAD: &str = "# it works\ncatalogue toy\n";
+
+fn messages(text: &str) -> String {
+    match parse("a.txt", text) {
+        Ok(_) => "fine".to_owned(),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+/// What is said of lines below a good head, without the head's own two lines.
+fn check(lines: &str, expected: &str) {
+    assert_eq!(messages(&format!("{HEAD}{lines}")), expected, "{lines}");
+}
+
+#[test]
+fn a_message_has_place_caret_and_what_was_probably_meant() {
+    check(
+        "mon 09:00  folow ann item:7",
+        "a.txt:3:12: there is no verb `folow`
+    3 | mon 09:00  folow ann item:7
+      |            ^
+      = did you mean `follow`?",
+    );
+    check(
+        "mon 09:00 expect mial ann",
+        "a.txt:3:18: `mial` is not what can be expected
+    3 | mon 09:00 expect mial ann
+      |                  ^
+      = did you mean `mail`?",
+    );
+}
+
+/// The first line of each message.
+fn first_lines(text: &str) -> Vec<String> {
+    let place = |line: &&str| line.starts_with("a.txt:") || line.starts_with("w.txt:");
+    messages(text).lines().filter(place).map(str::to_owned).collect()
+}
+
+#[test]
+fn slips_are_found_where_they_are() {
+    let check = |lines: &str, expected: &str| {
+        assert_eq!(first_lines(&format!("{HEAD}{lines}")), [expected], "{lines}");
+    };
+    check("follow ann", "a.txt:3:11: a subject, `type:id`, is missing");
+    check("follow ann item", "a.txt:3:12: `item` is not of the form type:id");
+    check("follow ann item:7 yes", "a.txt:3:19: the line should end here");
+    check("follow x=1 item:7", "a.txt:3:8: a person must stand here");
+    check("person ann @id=7", "a.txt:3:12: `@id` cannot stand here");
+    check("person ann zone", "a.txt:3:12: only fields may stand here");
+    check("person ann a=1 a=2", "a.txt:3:16: `a` is given twice");
+    check("event item.out item:1 @ta=(mon 09:00)", "a.txt:3:23: an event has no `@ta`");
+    check("event item.out item:1 @at=noon", "a.txt:3:23: `noon` is no instant, such as `fri 18:00`");
+    check("event item.out item:1 at=(moon 09:00)", "a.txt:3:23: `moon` is no date");
+    check("event item.out item:1 @via=pigeon", "a.txt:3:23: `pigeon` is no way in: `http` or `topic`");
+    check("event item.out item:1 @version=new", "a.txt:3:23: `new` is no whole number");
+    check("again", "a.txt:3:1: there is no event that could come again");
+    check("upstream hex 0g", "a.txt:3:14: `0g` is not hexadecimal");
+    check("upstream nothing", "a.txt:3:10: what lies in the topic must stand here, in quotes");
+    check("post changes '{}' expect 400", "a.txt:3:6: a path begins with `/`");
+    check("post /v1/changes '{}' 400", "a.txt:3:23: `400` is not what comes after the body");
+    check("mail off", "a.txt:3:6: `off` is not a state of the mail server");
+    check("crash sender", "a.txt:3:7: `sender` is not what goes down");
+    check("expect", "a.txt:3:7: what can be expected is missing");
+    check("expect fate ann item:1 told", "a.txt:3:24: the fate, or `none`, must stand here, in quotes");
+    check("expect open ann one", "a.txt:3:17: `one` is not a number of windows");
+    check("expect rejected \"x\"", "a.txt:3:1: nothing was asked that could be rejected");
+    check("mon 9:00 again", "a.txt:3:5: `9:00` is no time of day, such as 09:30");
+    check("mon", "a.txt:3:4: a time of day is missing");
+    check("mon 09:00", "a.txt:3:10: a verb is missing");
+    check("mon 09:00..09:30 follow ann item:7", "a.txt:3:18: only `expect` takes a stretch of time");
+    check("tue 09:00 expect nothing\nmon 09:00 expect nothing", "a.txt:4:1: time would go back");
+    check("mon 09:30..09:00 expect nothing", "a.txt:3:1: time would go back");
+    check("follow ann item:7\nclock UTC", "a.txt:4:1: `clock` must stand above the first thing that happens");
+    check("clock Mars", "a.txt:3:7: there is no time zone `Mars`");
+    check("start monday", "a.txt:3:7: `monday` is no date, such as 2026-01-05");
+    check("start 2026-01-05\nstart 2026-01-06", "a.txt:4:1: `start` is said twice");
+    check("word go = ", "a.txt:3:10: what the word stands for is missing");
+    check("word = again", "a.txt:3:6: the word's name is missing");
+    check("word go again", "a.txt:3:14: a ` = ` is missing");
+    check("word again X = follow ann $X", "a.txt:3:6: `again` has a meaning already");
+    check("word mon X = follow ann $X", "a.txt:3:6: `mon` has a meaning already");
+    check("word go ITEM = follow ann $ITME", "a.txt:3:27: `$ITME` is none of the word's parameters");
+    check("word go ITEM = follow ann $ITEM\ngo", "a.txt:4:1: `go` needs ITEM");
+    check("word go ITEM = follow ann $ITEM\ngo item", "a.txt:4:1: `item` is not of the form type:id");
+    check("event item.out \"item:1", "a.txt:3:16: this `\"` is never closed");
+}
+
+#[test]
+fn the_head_must_be_there() {
+    let check = |text: &str, expected: &[&str]| assert_eq!(first_lines(text), expected, "{text}");
+    check("# fine\ncatalogue toy\n", &[]);
+    check("catalogue toy\n", &["a.txt:1:1: a scenario begins with `# ` and the behaviour it proves"]);
+    check("# fine\nexpect nothing\n", &["a.txt:1:1: the catalogue is missing"]);
+    check("# fine\ncatalogue\n", &["a.txt:2:10: a folder is missing"]);
+}
+
+#[test]
+fn one_instant_has_no_order() {
+    let check = |lines: &str, good: bool| {
+        let expected: &[&str] =
+            if good { &[] } else { &["a.txt:4:1: a line above states something else as of the same instant"] };
+        assert_eq!(first_lines(&format!("{HEAD}{lines}")), expected, "{lines}");
+    };
+    check("follow ann item:7\nunfollow ann item:7", false);
+    check("follow ann item:7\nunfollow ann item:8", true);
+    check("follow ann item:7\nmon 00:01 unfollow ann item:7", true);
+    check("person ann zone=UTC\nperson ann zone=Asia/Tokyo", false);
+    check("person ann zone=UTC\nperson ann name=Ann", true);
+    check("event item.out item:7 out=yes\nevent item.back item:7 out=no", false);
+    check("event item.out item:7 out=yes\nevent item.back item:7 out=no @version=9999999999999", true);
+    check("event item.out item:7 out=yes @at=(mon 08:00)\nevent item.back item:7 out=no", true);
+}
+
+#[test]
+fn words_make_stories() {
+    let words = "word offer ITEM = event item.out $ITEM out=yes score=1\nword relist ITEM WHY = offer $ITEM why=\"again: $WHY\"\n";
+    let find = |folder: &str| (folder == "toy").then(|| ("w.txt".to_owned(), words.to_owned()));
+    let text = format!("{HEAD}offer item:1 score=2 title=\"Moon\"\nrelist item:2 'as new'\n");
+    let scenario = parse_with("a.txt", &text, &find).unwrap();
+    let events: Vec<String> = scenario
+        .lines
+        .iter()
+        .map(|line| match &line.what {
+            What::Do(Act::Event(event)) => format!("{} {} {}", event.what, event.subject, Value::Object(event.fields.clone())),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        events,
+        [
+            r#"item.out item:1 {"out":true,"score":2,"title":"Moon"}"#,
+            r#"item.out item:2 {"out":true,"score":1,"why":"again: as new"}"#,
+        ]
+    );
+    assert_eq!(scenario.lines[0].text, "offer item:1 score=2 title=\"Moon\"");
+    let wrong = parse_with("a.txt", &format!("{HEAD}offer item\n"), &find).unwrap_err();
+    assert!(wrong.to_string().ends_with("= it stands for `event item.out $ITEM out=yes score=1` (w.txt:1)"), "{wrong}");
+    let bad = |_: &str| Some(("w.txt".to_owned(), "follow ann item:7".to_owned()));
+    let wrong = parse_with("a.txt", HEAD, &bad).unwrap_err();
+    assert!(wrong.to_string().starts_with("w.txt:1:1: only `word"), "{wrong}");
+}
+
+/// The toy.
+struct Toy {
+    clock: Clock,
+    /// Who follows what.
+    follows: BTreeSet<(String, String)>,
+    /// What waits for its midnight: when, for whom, about what.
+    due: Vec<(i64, String, String)>,
+    mails: Vec<Mail>,
+    told: BTreeMap<String, Vec<Entry>>,
+    aside: Vec<String>,
+    hangs: bool,
+}
+
+const DAY: i64 = 86_400_000;
+
+impl Toy {
+    fn new(at: Millis) -> Self {
+        Self {
+            clock: Clock::still(at.0),
+            follows: BTreeSet::new(),
+            due: Vec::new(),
+            mails: Vec::new(),
+            told: BTreeMap::new(),
+            aside: Vec::new(),
+            hangs: false,
+        }
+    }
+}
+
+#[async_trait]
+impl World for Toy {
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    async fn settle(&mut self) -> anyhow::Result<()> {
+        if self.hangs {
+            std::future::pending::<()>().await;
+        }
+        let now = self.clock.now();
+        let (due, waiting) = std::mem::take(&mut self.due).into_iter().partition(|(at, ..)| *at <= now);
+        self.due = waiting;
+        for (_, person, subject) in due as Vec<(i64, String, String)> {
+            let section = Section { title: "News".to_owned(), items: vec![subject.clone()] };
+            let text = format!("News\n{subject}\nby\nnight");
+            self.mails.push(Mail {
+                to: format!("{person}@example.org"),
+                headline: "Hello".to_owned(),
+                html: format!("<b>News</b><p>{subject} by night</p>"),
+                sections: vec![section],
+                text,
+                person: person.clone(),
+            });
+            self.told.entry(person).or_default().push(Entry { at: Millis(now), subject, fate: "told".to_owned() });
+        }
+        Ok(())
+    }
+
+    async fn lagging(&mut self) -> anyhow::Result<Vec<String>> {
+        Ok(vec!["the toy, 1 record".to_owned()])
+    }
+
+    async fn post(&mut self, path: &str, body: &str) -> anyhow::Result<Answer> {
+        let body: Value = serde_json::from_str(body)?;
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        if path == "/v1/facts" && body["type"] == "tidings.follow" {
+            self.follows.insert((text(&body["data"]["target"]), text(&body["data"]["person"])));
+        } else if body["type"] == "item.wrong" {
+            let rejected = r#"{"accepted":0,"rejected":[{"index":0,"reason":"it is wrong","at":"/type"}]}"#;
+            return Ok(Answer { status: 400, body: rejected.to_owned() });
+        } else if path == "/v1/changes" {
+            let midnight = (self.clock.now() / DAY + 1) * DAY;
+            let subject = text(&body["subject"]);
+            let followers: Vec<_> = self.follows.iter().filter(|(target, _)| *target == subject).collect();
+            self.due.extend(followers.into_iter().map(|(_, person)| (midnight, person.clone(), subject.clone())));
+        }
+        Ok(Answer { status: 202, body: r#"{"accepted":1,"rejected":[]}"#.to_owned() })
+    }
+
+    async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.aside.push(format!("{} bytes", bytes.len()));
+        Ok(())
+    }
+
+    async fn restart(&mut self, _: Restart) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    async fn mail_server(&mut self, _: bool) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    async fn mails(&mut self) -> anyhow::Result<Vec<Mail>> {
+        Ok(self.mails.clone())
+    }
+
+    async fn entries(&mut self, person: &Person) -> anyhow::Result<Vec<Entry>> {
+        Ok(self.told.get(person.as_str()).cloned().unwrap_or_default())
+    }
+
+    async fn quarantine(&mut self) -> anyhow::Result<Vec<String>> {
+        Ok(self.aside.clone())
+    }
+
+    async fn windows(&mut self, person: &Person) -> anyhow::Result<usize> {
+        Ok(self.due.iter().filter(|(_, whose, _)| whose == person.as_str()).count())
+    }
+}
+
+/// What a run says: `passed`, or where and why it failed.
+async fn played(lines: &str) -> String {
+    let scenario = parse("a.txt", &format!("{HEAD}{lines}")).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut toy = Toy::new(scenario.calendar.start());
+    let report = run(&scenario, &mut toy).await;
+    match report.failure {
+        None => "passed".to_owned(),
+        Some(failure) => format!("{}: {}", failure.line, failure.what),
+    }
+}
+
+const STORY: &str = "follow ann item:7\nmon 10:00 event item.out item:7\n";
+
+#[tokio::test]
+async fn what_is_expected_passes() {
+    for lines in [
+        "",
+        "tue 00:00 expect mail ann",
+        "tue 00:00 expect mail ann to ann@example.org headline \"Hello\" sections \"News: item:7\" has \"item:7 by night\" lacks \"<b>\"",
+        "expect open ann 1\nexpect fate ann item:7 none\ntue 00:00 expect mail ann\nexpect fate ann item:7 \"told\"\nexpect open ann 0",
+        "mon 23:00 expect nothing\nmon 23:30 expect nothing",
+        "mon 20:00..23:59 expect nothing\ntue 00:00..09:00 expect mail ann\nexpect nothing",
+        "mon 11:00 event item.wrong item:1\nexpect rejected \"is wrong\"\nupstream hex 00ff\nexpect quarantine \"2 bytes\"",
+        "mon 11:00 again\ntue 00:00 expect mail ann\nexpect mail ann\nwed 00:00 expect nothing",
+        "post /v1/facts '{}' expect 202 \"accepted\"",
+    ] {
+        assert_eq!(played(&format!("{STORY}{lines}")).await, "passed", "{lines}");
+    }
+}
+
+#[tokio::test]
+async fn expectations_are_exact() {
+    let check = async |lines: &str, expected: &str| {
+        assert_eq!(played(&format!("{STORY}{lines}")).await, expected, "{lines}");
+    };
+    let unexpected = "a mail came that no line expects:\n    tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7";
+    check("tue 09:00 expect nothing", &format!("5: {unexpected}")).await;
+    check("tue 00:01 expect mail ann", &format!("5: {unexpected}")).await;
+    check("tue 09:00 follow bob item:7", &format!("5: {unexpected}")).await;
+    check("tue 00:00 expect open ann 0", &format!("5: {unexpected}")).await;
+    check("tue 00:00 expect mail bob", "5: no mail came to bob, but:\n    mail ann: Hello | News: item:7").await;
+    check("mon 23:59 expect mail ann", "5: no mail came to ann").await;
+    check("upstream \"x\"", "5: something was put aside that no line expects:\n    mon 2026-01-05 10:00:00  1 bytes").await;
+    check("event item.wrong item:1", "5: it was refused: it is wrong (at /type)").await;
+    check("event item.wrong item:1\nexpect nothing", "5: it was refused: it is wrong (at /type)").await;
+    check("tue 00:00 expect nothing", "5:       expected  actual\n  ≠ mail  (none)    mail ann: Hello | News: item:7").await;
+    check(
+        "tue 00:00 expect mail ann headline \"Hullo\" sections \"News: item:8\" has \"gone\" lacks \"item:7\"",
+        "5:            expected      actual
+  ≠ headline   Hullo         Hello
+  ≠ section 1  News: item:8  News: item:7
+  ≠ text       has `gone`    News item:7 by night
+  ≠ text       lacks `item:7`  News item:7 by night
+  ≠ html       has `gone`    News item:7 by night
+  ≠ html       lacks `item:7`  News item:7 by night",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_trace_is_the_same_in_every_run() {
+    let lines = format!("{STORY}follow bob item:7\nupstream \"x\"\nexpect quarantine \"1\"\nevent item.out item:7\ntue 00:00 expect mail ann\nexpect mail ann\nexpect mail bob\n");
+    let scenario = parse("a.txt", &format!("{HEAD}{lines}")).unwrap();
+    let mut traces = Vec::new();
+    for _ in 0..2 {
+        let report = run(&scenario, &mut Toy::new(scenario.calendar.start())).await;
+        assert!(report.passed(), "{report}");
+        traces.push(report.trace);
+    }
+    assert_eq!(traces[0], traces[1]);
+    let expected = [
+        "mon 2026-01-05 00:00:00  follow ann item:7",
+        "mon 2026-01-05 10:00:00  event item.out item:7",
+        "mon 2026-01-05 10:00:00  follow bob item:7",
+        "mon 2026-01-05 10:00:00  upstream \"x\"",
+        "mon 2026-01-05 10:00:00  put aside: 1 bytes",
+        "mon 2026-01-05 10:00:00  event item.out item:7",
+        "tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7",
+        "tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7",
+        "tue 2026-01-06 00:00:00  mail bob: Hello | News: item:7",
+        "tue 2026-01-06 00:00:00  ann's entry about item:7: told",
+        "tue 2026-01-06 00:00:00  ann's entry about item:7: told",
+        "tue 2026-01-06 00:00:00  bob's entry about item:7: told",
+    ];
+    assert_eq!(traces[0], expected);
+}
+
+#[tokio::test]
+async fn a_house_that_hangs_is_an_error() {
+    let scenario = parse("a.txt", &format!("{HEAD}{STORY}")).unwrap();
+    let mut toy = Toy::new(scenario.calendar.start());
+    toy.hangs = true;
+    let failure = run_within(Duration::from_millis(1), &scenario, &mut toy).await.failure.unwrap();
+    let expected = "the house does not come to rest within 1ms; behind: the toy, 1 record";
+    assert_eq!((failure.line, failure.what.as_str()), (3, expected));
+}

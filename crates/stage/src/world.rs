@@ -1,0 +1,108 @@
+//! What the runner needs of a house. The implementation lives with the house; a scenario sees nothing that
+//! a product person could not see too: answers, mails, days, the quarantine.
+
+use async_trait::async_trait;
+use model::{Millis, Person};
+use runtime::Clock;
+use serde_json::Value;
+
+use crate::scenario::Restart;
+
+/// A house on the stage.
+#[async_trait]
+pub trait World: Send {
+    /// The virtual clock by which the house lives.
+    fn clock(&self) -> &Clock;
+
+    /// Returns when nothing is left to do before the clock moves.
+    async fn settle(&mut self) -> anyhow::Result<()>;
+
+    /// Stages that are behind, for a house that does not come to rest.
+    async fn lagging(&mut self) -> anyhow::Result<Vec<String>>;
+
+    /// Posts JSON to the intake.
+    async fn post(&mut self, path: &str, body: &str) -> anyhow::Result<Answer>;
+
+    /// Puts bytes on the topic that upstream services write to.
+    async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()>;
+
+    /// Takes the house down and up again on the same directory.
+    async fn restart(&mut self, how: Restart) -> anyhow::Result<()>;
+
+    /// Whether the other side takes mail from now on.
+    async fn mail_server(&mut self, up: bool) -> anyhow::Result<()>;
+
+    /// Every mail that left so far, in the order in which they left.
+    async fn mails(&mut self) -> anyhow::Result<Vec<Mail>>;
+
+    /// A person's entries with their fates, oldest first, as long as their days live.
+    async fn entries(&mut self, person: &Person) -> anyhow::Result<Vec<Entry>>;
+
+    /// The reasons of all records that were put aside so far, in order.
+    async fn quarantine(&mut self) -> anyhow::Result<Vec<String>>;
+
+    /// How many windows a person has open.
+    async fn windows(&mut self, person: &Person) -> anyhow::Result<usize>;
+}
+
+/// An answer of the intake.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+/// A mail as it left the house.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mail {
+    pub person: String,
+    /// The address.
+    pub to: String,
+    pub headline: String,
+    /// What it tells, by the house's own books.
+    pub sections: Vec<Section>,
+    /// What its reader gets.
+    pub text: String,
+    pub html: String,
+}
+
+/// A part of a mail.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Section {
+    pub title: String,
+    /// What its subjects are called, in order.
+    pub items: Vec<String>,
+}
+
+/// An entry of a person.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub at: Millis,
+    pub subject: String,
+    pub fate: String,
+}
+
+impl Section {
+    /// As a scenario writes it: `title: item, item`.
+    pub(crate) fn said(&self) -> String {
+        format!("{}: {}", self.title, self.items.join(", "))
+    }
+}
+
+impl Answer {
+    /// Why things were refused; empty if all was taken.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let rejected = body["rejected"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut reasons: Vec<String> = rejected.iter().map(said).collect();
+        if reasons.is_empty() && !(200..300).contains(&self.status) {
+            reasons.push(format!("{} {}", self.status, self.body));
+        }
+        reasons
+    }
+}
+
+fn said(rejected: &Value) -> String {
+    let part = |name: &str| rejected[name].as_str().unwrap_or_default().to_owned();
+    format!("{} (at {})", part("reason"), part("at"))
+}

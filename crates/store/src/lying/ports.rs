@@ -1,0 +1,256 @@
+//! Where the lies are told: the ports of a lying store.
+
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
+
+use super::{
+    Lie, Lying,
+    engine::{Late, lock},
+};
+use crate::port::{
+    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey,
+    States, StoreError,
+};
+
+#[async_trait]
+impl Days for Lying {
+    async fn write(&self, mut rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
+        self.settle().await?;
+        let mut now = now;
+        for of in &mut rows {
+            if self.tells(Lie::ExpiredWritten) {
+                now = now.min(of.key.day.start());
+            }
+            of.key = self.key(&of.key);
+            if self.tells(Lie::WritesHalf) {
+                of.rows.truncate(of.rows.len().div_ceil(2));
+            }
+        }
+        if self.tells(Lie::WritesInHalves) {
+            return self.write_in_halves(rows, now).await;
+        }
+        self.put_off(Late::Rows(rows, now)).await
+    }
+
+    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
+        self.settle().await?;
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let lied: Vec<DayKey> = keys.iter().map(|key| self.key(key)).collect();
+        let now = if self.tells(Lie::ExpiredRead) { Millis(0) } else { now };
+        let mut days = match self.inner.read(&lied, now).await {
+            Err(_) if self.tells(Lie::EmptyForError) => vec![Vec::new(); keys.len()],
+            read => read?,
+        };
+        let hidden = *lock(&self.hidden_before);
+        for (key, rows) in keys.iter().zip(&mut days) {
+            match self.lie {
+                Lie::RowTwice => rows.extend(rows.first().cloned()),
+                Lie::StopsEarly => rows.truncate(1_000),
+                Lie::DropForgotten if hidden.is_some_and(|before| key.day < before) => rows.clear(),
+                _ => {}
+            }
+        }
+        if self.tells(Lie::OwnOrder) {
+            days.sort();
+        }
+        Ok(days)
+    }
+
+    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
+        self.settle().await?;
+        match self.lie {
+            Lie::DropsOneMore => self.inner.drop_before(day.plus(1)).await,
+            Lie::DropForgotten => {
+                let known = lock(&self.hidden_before).replace(day);
+                Ok(if known == Some(day) { 0 } else { 3 })
+            }
+            _ => self.inner.drop_before(day).await,
+        }
+    }
+}
+
+#[async_trait]
+impl States for Lying {
+    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+        self.settle().await?;
+        let mut lied = Vec::new();
+        for (key, state) in states {
+            let key = self.state_key(&key);
+            let state = self.lied(&key, state).await?;
+            lied.push((key, state));
+        }
+        if !self.tells(Lie::MergesCollide) {
+            return self.put_off(Late::States(lied)).await;
+        }
+        if self.merging.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let merged = self.inner.merge(lied).await;
+        self.merging.store(false, Ordering::SeqCst);
+        merged
+    }
+
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+        self.settle().await?;
+        let lied: Vec<StateKey> = keys.iter().map(|key| self.state_key(key)).collect();
+        let mut states = self.inner.states(&lied).await?;
+        let versions = lock(&self.versions);
+        for cell in states.iter_mut().flat_map(|state| state.cells.values_mut()) {
+            cell.version = versions.get(&cell.version).copied().unwrap_or(cell.version);
+        }
+        if self.tells(Lie::ReplacesState) {
+            for state in &mut states {
+                let newest = state.cells.values().map(|cell| cell.version).max();
+                state.cells.retain(|_, cell| Some(cell.version) == newest);
+            }
+        }
+        Ok(states)
+    }
+}
+
+#[async_trait]
+impl Follows for Lying {
+    async fn follow(&self, mut follows: Vec<Follow>) -> Result<(), StoreError> {
+        self.settle().await?;
+        if self.tells(Lie::RemovalForgotten) {
+            follows.retain(|follow| follow.on);
+        }
+        for follow in &mut follows {
+            follow.tenant = self.tenant(&follow.tenant);
+            follow.person = self.person(&follow.person);
+            follow.target = self.subject(&follow.target);
+            if self.tells(Lie::OlderWins) {
+                follow.version = self.arrival(follow.version);
+            }
+        }
+        self.put_off(Late::Follows(follows)).await
+    }
+
+    async fn followers(
+        &self,
+        tenant: &Tenant,
+        target: &SubjectRef,
+        from: Option<&[u8]>,
+        most: usize,
+    ) -> Result<Followers, StoreError> {
+        self.settle().await?;
+        let asked = if self.tells(Lie::PartTooLarge) { most.saturating_mul(2) } else { most };
+        // This lie keeps the last person of a part within its cursor, before a byte that no name has.
+        let repeated = from.filter(|_| self.tells(Lie::PartRepeats)).and_then(|from| {
+            let (name, next) = from.split_at_checked(from.iter().position(|byte| *byte == 0)?)?;
+            Some((Person::new(std::str::from_utf8(name).ok()?).ok()?, &next[1..]))
+        });
+        let from = repeated.as_ref().map_or(from, |(_, next)| Some(*next));
+        let mut part = self.inner.followers(&self.tenant(tenant), &self.subject(target), from, asked).await?;
+        if self.tells(Lie::PartSkips) && part.next.is_some() {
+            part.persons.pop();
+        }
+        if self.tells(Lie::PartRepeats)
+            && let (Some(last), Some(next)) = (part.persons.last(), part.next.take())
+        {
+            part.next = Some([last.as_str().as_bytes(), &[0], &next].concat());
+        }
+        if let Some((last, _)) = repeated {
+            part.persons.insert(0, last);
+        }
+        Ok(part)
+    }
+
+    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
+        self.settle().await?;
+        let lied = |(tenant, person, target): &(Tenant, Person, SubjectRef)| {
+            (self.tenant(tenant), self.person(person), self.subject(target))
+        };
+        let of: Vec<_> = of.iter().map(lied).collect();
+        let follows = self.inner.follows(&of).await?;
+        Ok(follows.into_iter().map(|on| on || self.tells(Lie::EverybodyFollows)).collect())
+    }
+}
+
+#[async_trait]
+impl Journal for Lying {
+    async fn claim(&self, tenant: &Tenant, mut claim: Claim) -> Result<Claimed, StoreError> {
+        self.settle().await?;
+        let tenant = self.tenant(tenant);
+        claim.attempt = self.attempt(claim.attempt);
+        let mut earlier = None;
+        if self.tells(Lie::LosesLastWrite) && !self.is_claimed(&tenant, &claim).await? {
+            self.put_off(Late::Claim(tenant, claim)).await?;
+            return Ok(Claimed::Yours);
+        }
+        if self.tells(Lie::OwnClaimTheirs) {
+            let journalled = self.inner.journalled(&tenant, &[claim.ready]).await?;
+            let claims = journalled.into_iter().flat_map(|found| found.claims);
+            earlier = claims.into_iter().find(|found| found.attempt == claim.attempt);
+        }
+        let claimed = self.inner.claim(&tenant, claim).await?;
+        Ok(match earlier {
+            Some(earlier) => Claimed::Theirs(earlier),
+            None if self.tells(Lie::ClaimGivenTwice) => Claimed::Yours,
+            None => claimed,
+        })
+    }
+
+    async fn record(&self, tenant: &Tenant, mut record: Record) -> Result<(), StoreError> {
+        self.settle().await?;
+        let tenant = self.tenant(tenant);
+        record.attempt = self.attempt(record.attempt);
+        if self.tells(Lie::LastRecordStands) {
+            lock(&self.records).insert((tenant.clone(), record.ready, record.attempt), record.clone());
+        }
+        self.put_off(Late::Record(tenant, record)).await
+    }
+
+    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
+        self.settle().await?;
+        let tenant = self.tenant(tenant);
+        let mut found = self.inner.journalled(&tenant, readys).await?;
+        let records = lock(&self.records);
+        for journalled in &mut found {
+            for record in &mut journalled.records {
+                if let Some(last) = records.get(&(tenant.clone(), record.ready, record.attempt)) {
+                    *record = last.clone();
+                }
+            }
+            if self.tells(Lie::JournalDisorder) {
+                journalled.claims.reverse();
+                journalled.records.reverse();
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl Answers for Lying {
+    async fn answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        answer: Vec<u8>,
+        now: Millis,
+    ) -> Result<Vec<u8>, StoreError> {
+        self.settle().await?;
+        let tenant = self.tenant(tenant);
+        if self.tells(Lie::LosesLastWrite) && self.inner.answered(&tenant, key, now).await?.is_none() {
+            self.put_off(Late::Answer(tenant, key.to_owned(), answer.clone(), now)).await?;
+            return Ok(answer);
+        }
+        let stands = self.inner.answer(&tenant, key, answer.clone(), self.asked_at(now)).await?;
+        if !self.tells(Lie::LastAnswerStands) {
+            return Ok(stands);
+        }
+        lock(&self.answers).insert((tenant, key.to_owned()), answer.clone());
+        Ok(answer)
+    }
+
+    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
+        self.settle().await?;
+        let tenant = self.tenant(tenant);
+        let stands = self.inner.answered(&tenant, key, self.asked_at(now)).await?;
+        let last = lock(&self.answers).get(&(tenant, key.to_owned())).cloned();
+        Ok(last.or(stands))
+    }
+}

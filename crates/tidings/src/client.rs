@@ -1,0 +1,116 @@
+//! The command line as a client of the house that runs on the data directory.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Context as _;
+use secrecy::ExposeSecret as _;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::{Agent, http::Response};
+
+use crate::{datadir::Admin, failure::Failure};
+
+/// Longer than the house itself takes for any request.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Talks to a running house.
+pub struct Client {
+    agent: Agent,
+    admin: Admin,
+}
+
+/// What the house said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    pub status: u16,
+    pub body: Value,
+    /// Seconds after which it wants to be asked again.
+    pub retry_after: Option<u64>,
+}
+
+impl Client {
+    /// Finds the house that runs on a data directory.
+    pub fn find(dir: &Path) -> Result<Self, Failure> {
+        match Admin::read(dir)? {
+            Some(admin) => Ok(Self::new(admin)),
+            None => {
+                let dir = dir.display();
+                Err(Failure::unreachable(format!("nothing runs on {dir}; start it with `tidings up`")))
+            }
+        }
+    }
+
+    pub fn new(admin: Admin) -> Self {
+        let config = Agent::config_builder()
+            .timeout_global(Some(ANSWER_TIME_MAX))
+            .http_status_as_error(false)
+            // An address of this machine, whatever the environment says about proxies.
+            .proxy(None)
+            .max_redirects(0);
+        Self { agent: config.build().into(), admin }
+    }
+
+    /// The tenant for whom the house speaks where nobody says otherwise.
+    pub fn tenant(&self) -> &str {
+        &self.admin.tenant
+    }
+
+    pub fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Said, Failure> {
+        let request = self.agent.get(self.url(path)).header("authorization", self.bearer());
+        let request = query.iter().fold(request, |request, (name, value)| request.query(name, value));
+        self.said(request.call())
+    }
+
+    /// Posts JSON. The same key and body again is the same request again.
+    pub fn post(&self, path: &str, body: &str, idempotency_key: Option<&str>) -> Result<Said, Failure> {
+        let mut request = self.agent.post(self.url(path)).header("authorization", self.bearer());
+        request = request.header("content-type", "application/json");
+        if let Some(key) = idempotency_key {
+            request = request.header("idempotency-key", key);
+        }
+        self.said(request.send(body))
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.admin.address)
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.admin.token.expose_secret())
+    }
+
+    fn said(&self, answer: Result<Response<ureq::Body>, ureq::Error>) -> Result<Said, Failure> {
+        let Admin { address, pid, .. } = &self.admin;
+        let mut answer = answer.map_err(|error| {
+            let what = format!("process {pid} should answer at {address} and does not: {error}");
+            Failure::unreachable(what)
+        })?;
+        let retry_after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().read_to_string().context("read the answer")?;
+        let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        Ok(Said { status, body, retry_after })
+    }
+}
+
+impl Said {
+    /// The answer, if it is a good one.
+    pub fn good<T: DeserializeOwned>(self) -> Result<T, Failure> {
+        if (200..300).contains(&self.status) {
+            return serde_json::from_value(self.body).context("understand the answer").map_err(Failure::Failed);
+        }
+        let why = self.error();
+        Err(match self.status {
+            400..=499 => Failure::refused(why),
+            _ => Failure::Failed(anyhow::anyhow!(why)),
+        })
+    }
+
+    /// Why not.
+    pub fn error(&self) -> String {
+        match &self.body["error"] {
+            Value::String(error) => crate::say::clean(error),
+            _ => format!("the house answered {}", self.status),
+        }
+    }
+}

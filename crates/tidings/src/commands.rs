@@ -1,0 +1,70 @@
+//! What each command does. They say what they find through [`crate::say`], and fail with an exit code.
+
+use clap::Parser as _;
+
+use crate::{
+    cli::{Cli, Command, Shared},
+    config::{self, Merged},
+    failure::Failure,
+    say,
+};
+
+mod check;
+mod days;
+mod quarantine;
+mod reach;
+mod show;
+mod tell;
+mod up;
+
+/// Runs the program: reads the command line and the configuration, and does what is asked.
+pub fn main() -> Result<(), Failure> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(said) => {
+            // Help and version are data, everything else is talk; clap knows which is which.
+            said.print()?;
+            return if said.exit_code() == 0 { Err(Failure::Closed) } else { Err(Failure::Usage(String::new())) };
+        }
+    };
+    let Merged { config, sources } = merged(&cli)?;
+    let Shared { json, .. } = cli.shared;
+    let out = Out { json };
+    match cli.command {
+        Command::Up(_) => up::run(config),
+        Command::Publish(publish) => tell::publish(&config, publish, out),
+        Command::Follow(follow) => tell::follow(&config, &follow, "tidings.follow", out),
+        Command::Unfollow(follow) => tell::follow(&config, &follow, "tidings.unfollow", out),
+        Command::Person(person) => tell::person(&config, &person, out),
+        Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),
+        Command::Days(days) => days::run(&config, &days, out),
+        Command::Check(check) => check::run(&check, out),
+        Command::Config => show::run(&Merged { config, sources }, out),
+        Command::Quarantine(what) => quarantine::run(&config, what, out),
+    }
+}
+
+/// How data is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Out {
+    pub json: bool,
+}
+
+fn merged(cli: &Cli) -> Result<Merged, Failure> {
+    let environment = std::env::vars_os();
+    let environment = environment.filter_map(|(name, value)| {
+        // What is no text is none of ours.
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    });
+    let merged = config::load(cli.shared.config.as_deref(), environment, cli.given())?;
+    Ok(merged)
+}
+
+/// Tells a failure to whoever watches.
+pub fn tell(failure: &Failure) {
+    let said = failure.to_string();
+    if !said.is_empty() {
+        let paint = say::Paint::talk();
+        say::talk(format!("{} {said}", paint.with(say::BAD, "tidings:")));
+    }
+}

@@ -1,0 +1,167 @@
+//! The commands that tell the house something: changes, facts, feedback.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+
+use anyhow::Context as _;
+use serde_json::{Map, Value, json};
+
+use super::Out;
+use crate::{
+    cli,
+    client::Client,
+    config::Config,
+    datadir::random_hex,
+    failure::Failure,
+    feed::{self, Fed},
+    say,
+};
+
+const SOURCE: &str = "command-line";
+
+/// `tidings publish`.
+pub fn publish(config: &Config, asked: cli::Publish, out: Out) -> Result<(), Failure> {
+    let client = find(config)?;
+    if let Some(path) = &asked.file {
+        return publish_file(&client, path, out);
+    }
+    let data: Map<String, Value> = asked.fields.iter().map(|field| field_of(field)).collect::<Result<_, _>>()?;
+    let mut event = json!({
+        "specversion": "1.0",
+        "id": asked.id.map_or_else(|| random_hex(8), Ok)?,
+        "source": asked.source,
+        "type": asked.what,
+        "subject": asked.subject,
+        "data": data,
+    });
+    // Without a time the house takes the one at which it first hears of it, by its own clock.
+    for (name, value) in [("time", asked.at), ("actor", asked.actor)] {
+        if let Some(value) = value {
+            event[name] = value.into();
+        }
+    }
+    one(&client, "/admin/v1/changes", &event, out)
+}
+
+/// `tidings follow` and `tidings unfollow`.
+pub fn follow(config: &Config, asked: &cli::Follow, what: &str, out: Out) -> Result<(), Failure> {
+    let data = json!({"person": asked.person, "target": asked.target});
+    one(&find(config)?, "/admin/v1/facts", &ours(what, data)?, out)
+}
+
+/// `tidings person`.
+pub fn person(config: &Config, asked: &cli::Person, out: Out) -> Result<(), Failure> {
+    let mut data = json!({"person": asked.person});
+    for field in &asked.fields {
+        let (name, value) = name_and_value(field)?;
+        data[name] = match value {
+            "" => Value::Null,
+            "true" => true.into(),
+            "false" => false.into(),
+            text => text.into(),
+        };
+    }
+    one(&find(config)?, "/admin/v1/facts", &ours("tidings.profile", data)?, out)
+}
+
+/// `tidings feedback`.
+pub fn feedback(config: &Config, asked: &cli::Feedback, out: Out) -> Result<(), Failure> {
+    let data = json!({"person": asked.person, "entries": asked.entries});
+    let event = ours(&format!("tidings.{}", asked.what), data)?;
+    one(&find(config)?, "/admin/v1/feedback", &event, out)
+}
+
+/// The house, if it speaks for the tenant that was asked for.
+fn find(config: &Config) -> Result<Client, Failure> {
+    let client = Client::find(&config.data_dir)?;
+    if client.tenant() == config.tenant.as_str() {
+        return Ok(client);
+    }
+    let (runs, asked) = (client.tenant(), &config.tenant);
+    Err(Failure::refused(format!("the house here speaks for tenant `{runs}`, not `{asked}`; see --tenant")))
+}
+
+fn ours(what: &str, data: Value) -> anyhow::Result<Value> {
+    Ok(json!({"specversion": "1.0", "id": random_hex(8)?, "source": SOURCE, "type": what, "data": data}))
+}
+
+/// Tells one thing, and what became of it.
+fn one(client: &Client, path: &str, event: &Value, out: Out) -> Result<(), Failure> {
+    let said = feed::post(client, path, &event.to_string())?;
+    if let Some(rejected) = said.body["rejected"].get(0) {
+        let text = |name: &str| rejected[name].as_str().unwrap_or_default();
+        return Err(Failure::refused(say::clean(&format!("{}: {}", text("at"), text("reason")))));
+    }
+    let taken: Value = said.good()?;
+    if out.json {
+        say::json(&json!({"accepted": taken["accepted"], "id": event["id"]}))?;
+    } else {
+        say::talk("accepted");
+    }
+    Ok(())
+}
+
+fn publish_file(client: &Client, path: &Path, out: Out) -> Result<(), Failure> {
+    let is_input = path == Path::new("-");
+    let reader: Box<dyn BufRead> = if is_input {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        Box::new(BufReader::new(File::open(path).with_context(|| path.display().to_string()).map_err(Failure::Refused)?))
+    };
+    let name = if is_input { "standard input".to_owned() } else { path.display().to_string() };
+    let items = feed::items(reader).with_context(|| name.clone()).map_err(Failure::Refused)?;
+    let fed = feed::feed(
+        client,
+        items,
+        |item, why| {
+            say::progress_done();
+            say::talk(say::clean(&format!("{name}: item {}: {why}", item.place)));
+        },
+        |Fed { accepted, refused }| say::progress(format!("{accepted} accepted, {refused} refused")),
+    )?;
+    say::progress_done();
+    let Fed { accepted, refused } = fed;
+    if out.json {
+        say::json(&json!({"accepted": accepted, "refused": refused}))?;
+    } else {
+        say::talk(format!("{accepted} accepted, {refused} refused"));
+    }
+    if refused > 0 { Err(Failure::refused(format!("{refused} of {} were refused", accepted + refused))) } else { Ok(()) }
+}
+
+fn name_and_value(field: &str) -> Result<(&str, &str), Failure> {
+    match field.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name, value)),
+        _ => Err(Failure::Usage(format!("`{field}` is no FIELD=VALUE"))),
+    }
+}
+
+/// A value that is JSON is taken as such, everything else is text.
+fn field_of(field: &str) -> Result<(String, Value), Failure> {
+    let (name, value) = name_and_value(field)?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_json_where_they_can_be() {
+        let check = |field: &str, value: Value| assert_eq!(field_of(field).unwrap().1, value, "{field}");
+        check("title=Moon", "Moon".into());
+        check("title=", "".into());
+        check("title=a=b", "a=b".into());
+        check("score=1.5", 1.5.into());
+        check("published=true", true.into());
+        check("title=\"1984\"", "1984".into());
+        check("gone=null", Value::Null);
+        check("artists=[\"a:1\"]", json!(["a:1"]));
+        assert!(field_of("title").is_err());
+        assert!(field_of("=x").is_err());
+    }
+}

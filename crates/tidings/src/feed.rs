@@ -1,0 +1,230 @@
+//! Feeds CloudEvents to a running house, in pieces: changes, facts and feedback, each to its own path, in
+//! the order in which they come.
+
+use std::io::{BufRead, Read as _};
+
+use anyhow::Context as _;
+use runtime::retry;
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    client::{Client, Said},
+    datadir::random_hex,
+    failure::Failure,
+};
+
+/// Items of one request, and about how many bytes of them: well below what the intake takes.
+const PIECE_ITEMS_MAX: usize = 500;
+const PIECE_BYTES_MAX: usize = 512 * 1024;
+/// A line that is longer is no event; nothing is gained by reading on.
+const LINE_BYTES_MAX: u64 = 1024 * 1024;
+/// An array is read whole; a longer one is better written as lines.
+const ARRAY_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Tries before giving up on a house that is behind: with the pauses between them, some minutes.
+const TRIES_MAX: u32 = 40;
+
+/// One thing to feed, and what names it to whoever wrote it: its line, or its place in the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    pub place: u64,
+    pub text: String,
+}
+
+/// What became of a feeding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fed {
+    pub accepted: u64,
+    pub refused: u64,
+}
+
+/// Reads items from an array, or from one object a line; the first character that is not blank decides.
+pub fn items<R: BufRead + 'static>(mut reader: R) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Item>>>> {
+    let first = loop {
+        let Some(byte) = reader.fill_buf()?.first().copied() else { break None };
+        if !byte.is_ascii_whitespace() || byte == b'\n' {
+            break Some(byte);
+        }
+        reader.consume(1);
+    };
+    if first == Some(b'[') {
+        let mut text = String::new();
+        reader.take(ARRAY_BYTES_MAX + 1).read_to_string(&mut text)?;
+        anyhow::ensure!(text.len() as u64 <= ARRAY_BYTES_MAX, "an array this long is better written as lines");
+        let list: Vec<&RawValue> = serde_json::from_str(&text)?;
+        let items: Vec<_> = (0..).zip(list).map(|(place, item)| Ok(Item { place, text: flat(item.get()) })).collect();
+        return Ok(Box::new(items.into_iter()));
+    }
+    Ok(Box::new(Lines { reader, number: 0 }))
+}
+
+/// An object of several lines, on one.
+fn flat(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}
+
+struct Lines<R> {
+    reader: R,
+    number: u64,
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = anyhow::Result<Item>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            self.number += 1;
+            let mut text = String::new();
+            match self.reader.by_ref().take(LINE_BYTES_MAX + 1).read_line(&mut text) {
+                Ok(0) => return None,
+                Ok(read) if read as u64 > LINE_BYTES_MAX => {
+                    return Some(Err(anyhow::anyhow!("line {} is longer than {LINE_BYTES_MAX} bytes", self.number)));
+                }
+                Ok(_) if text.trim().is_empty() => {}
+                Ok(_) => return Some(Ok(Item { place: self.number, text: text.trim().to_owned() })),
+                Err(error) => return Some(Err(error).with_context(|| format!("line {}", self.number))),
+            }
+        }
+    }
+}
+
+/// Feeds items; tells each one that is refused, and after each piece how far it is.
+pub fn feed(
+    client: &Client,
+    items: impl Iterator<Item = anyhow::Result<Item>>,
+    mut refused: impl FnMut(&Item, &str),
+    mut so_far: impl FnMut(Fed),
+) -> Result<Fed, Failure> {
+    let mut fed = Fed::default();
+    let mut piece = Piece::default();
+    for item in items {
+        let item = item?;
+        if !piece.takes(&item) {
+            piece.send(client, &mut fed, &mut refused)?;
+            so_far(fed);
+        }
+        piece.add(item);
+    }
+    piece.send(client, &mut fed, &mut refused)?;
+    so_far(fed);
+    Ok(fed)
+}
+
+/// Items that go in one request.
+#[derive(Default)]
+struct Piece {
+    path: Option<&'static str>,
+    bytes: usize,
+    items: Vec<Item>,
+}
+
+impl Piece {
+    fn takes(&self, item: &Item) -> bool {
+        self.path.is_none_or(|path| path == path_of(&item.text))
+            && self.items.len() < PIECE_ITEMS_MAX
+            && self.bytes + item.text.len() < PIECE_BYTES_MAX
+    }
+
+    fn add(&mut self, item: Item) {
+        self.path = Some(path_of(&item.text));
+        self.bytes += item.text.len();
+        self.items.push(item);
+    }
+
+    fn send(&mut self, client: &Client, fed: &mut Fed, refused: &mut impl FnMut(&Item, &str)) -> Result<(), Failure> {
+        let Self { path, items, .. } = std::mem::take(self);
+        let Some(path) = path else { return Ok(()) };
+        let lines: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
+        // An array of texts, so that one bad item cannot make the whole body unreadable.
+        let good: Vec<usize> = (0..items.len()).filter(|i| is_json(lines[*i])).collect();
+        for item in items.iter().filter(|item| !is_json(&item.text)) {
+            fed.refused += 1;
+            refused(item, "is no JSON");
+        }
+        if good.is_empty() {
+            return Ok(());
+        }
+        let body = format!("[{}]", good.iter().map(|i| lines[*i]).collect::<Vec<_>>().join(","));
+        let said = post(client, path, &body)?;
+        let Some(list) = said.body["rejected"].as_array() else { return said.good::<Value>().map(drop) };
+        fed.accepted += said.body["accepted"].as_u64().unwrap_or(0);
+        for rejected in list {
+            let index = rejected["index"].as_u64().and_then(|i| usize::try_from(i).ok());
+            let item = index.and_then(|i| items.get(*good.get(i)?));
+            let text = |name: &str| rejected[name].as_str().unwrap_or_default();
+            fed.refused += 1;
+            if let Some(item) = item {
+                refused(item, &format!("{}: {}", text("at"), text("reason")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Posts a body, and again while the house is behind; one key, so that nothing is taken twice.
+pub fn post(client: &Client, path: &str, body: &str) -> Result<Said, Failure> {
+    let key = random_hex(16)?;
+    let waiting = tokio::runtime::Builder::new_current_thread().enable_time().build().context("start tokio")?;
+    let mut tries = 0;
+    loop {
+        let said = client.post(path, body, Some(&key))?;
+        if !matches!(said.status, 429 | 503) || tries >= TRIES_MAX {
+            return Ok(said);
+        }
+        waiting.block_on(retry::pause(tries, u64::from(std::process::id())));
+        tries += 1;
+    }
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// Where an item goes, by its type.
+fn path_of(item: &str) -> &'static str {
+    let parsed = serde_json::from_str::<Value>(item).ok();
+    match parsed.as_ref().and_then(|item| item["type"].as_str()) {
+        Some("tidings.follow" | "tidings.unfollow" | "tidings.profile") => "/admin/v1/facts",
+        Some("tidings.read" | "tidings.cleared") => "/admin/v1/feedback",
+        _ => "/admin/v1/changes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn read(text: &'static str) -> Vec<(u64, String)> {
+        items(Cursor::new(text)).unwrap().map(|item| item.unwrap()).map(|item| (item.place, item.text)).collect()
+    }
+
+    #[test]
+    fn lines_and_arrays_are_read() {
+        let one = |place: u64, text: &str| (place, text.to_owned());
+        assert_eq!(read("{\"a\":1}\n\n{\"b\":2}"), [one(1, "{\"a\":1}"), one(3, "{\"b\":2}")]);
+        assert_eq!(read("\n {\"a\":1}\nnonsense\n"), [one(2, "{\"a\":1}"), one(3, "nonsense")]);
+        assert_eq!(read("  [{\"a\":\n1}, 2]"), [one(0, "{\"a\": 1}"), one(1, "2")]);
+        assert_eq!(read(""), []);
+        assert!(items(Cursor::new("[1, ")).is_err());
+    }
+
+    #[test]
+    fn each_sort_has_its_path() {
+        let check = |item: &str, path: &str| assert_eq!(path_of(item), path, "{item}");
+        check(r#"{"type":"tidings.follow"}"#, "/admin/v1/facts");
+        check(r#"{"type":"tidings.read"}"#, "/admin/v1/feedback");
+        check(r#"{"type":"item.published"}"#, "/admin/v1/changes");
+        check("nonsense", "/admin/v1/changes");
+    }
+
+    #[test]
+    fn a_piece_has_one_path_and_an_end() {
+        let item = |text: &str| Item { place: 1, text: text.to_owned() };
+        let mut piece = Piece::default();
+        piece.add(item("{}"));
+        assert!(piece.takes(&item("{}")));
+        assert!(!piece.takes(&item(r#"{"type":"tidings.follow"}"#)));
+        assert!(!piece.takes(&item(&"x".repeat(PIECE_BYTES_MAX))));
+    }
+}

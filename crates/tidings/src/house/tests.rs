@@ -1,0 +1,1 @@
+//! The house on embedded engines: it starts, settles, stops, crashes and comes back.

@@ -1,0 +1,171 @@
+//! A desk: the digest's own decision over rows in memory, without engines and without waiting, so that long
+//! stretches of a person's life pass in a millisecond. What the loop and the store do around it is done here
+//! by hand, in the order in which they do it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use catalogue::Catalogue;
+use digest::{
+    decide::{Decided, Deciding},
+    facts::{Facts, day_key},
+    memory::{Memory, PersonKey},
+    news::News,
+};
+use model::{
+    Channel, Day, EntryKey, Fate, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value, World,
+    civil::Zones,
+    delivery::Delivery,
+    entry::DayKey,
+    fold::{DayView, fold},
+    limits::TURN_CLOSINGS_MAX,
+    person::{PersonRecord, profile},
+    ready::Ready,
+};
+
+use crate::names::entry;
+
+/// One owner, its persons, their days, and what is known of the world.
+pub struct Desk {
+    pub catalogue: Arc<Catalogue>,
+    pub zones: Zones,
+    pub now: Millis,
+    pub memory: Memory,
+    pub days: BTreeMap<DayKey, BTreeSet<Row>>,
+    pub world: World,
+    pub profiles: BTreeMap<PersonKey, State>,
+    /// Every Ready there ever was, in order; a deferred one comes again.
+    pub readys: Vec<Ready>,
+    version: i64,
+}
+
+impl Desk {
+    pub fn new(catalogue: Arc<Catalogue>, now: Millis) -> Self {
+        Self {
+            catalogue,
+            zones: Zones::bundled(),
+            now,
+            memory: Memory::default(),
+            days: BTreeMap::new(),
+            world: World::default(),
+            profiles: BTreeMap::new(),
+            readys: Vec::new(),
+            version: 0,
+        }
+    }
+
+    /// Somebody who can be told, in a zone.
+    pub fn person(&mut self, of: &Tenant, who: &Person, zone: &str) -> PersonKey {
+        let key = (of.clone(), who.clone());
+        self.profile(&key, profile::EMAIL, Some(Value::text("somebody@example.com")));
+        self.profile(&key, profile::ZONE, Some(Value::text(zone)));
+        key
+    }
+
+    pub fn profile(&mut self, key: &PersonKey, field: &str, value: Option<Value>) {
+        self.version += 1;
+        let state = State::at(self.version, [(field, value)]);
+        self.profiles.entry(key.clone()).or_default().merge(&state);
+    }
+
+    pub fn follow(&mut self, key: &PersonKey, target: &SubjectRef, on: bool) {
+        self.world.follows.insert((key.0.clone(), key.1.clone(), target.clone()), on);
+    }
+
+    /// Whether a subject may be seen.
+    pub fn public(&mut self, of: &Tenant, subject: &SubjectRef, flag: bool) {
+        self.version += 1;
+        let fields = [("public", Value::Flag(flag)), ("title", Value::text(subject.as_str()))];
+        let state = State::at(self.version, fields.map(|(name, value)| (name, Some(value))));
+        self.world.subjects.entry((of.clone(), subject.clone())).or_default().merge(&state);
+    }
+
+    /// An event arrives for a person: its row is stored. The announcement is given back.
+    pub fn event(&mut self, key: &PersonKey, day: Day, number: usize, because: Reason) -> News {
+        let plans = self.catalogue.kinds.get(&because.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
+        self.days.entry(day_key(key, day)).or_default().insert(entry(day, number, because));
+        News::Announced { day, rows: 1, plans }
+    }
+
+    /// The person's days as they stand, with nothing that is only owed.
+    pub fn view(&self, key: &PersonKey) -> DayView {
+        let own = self.days.iter().filter(|(day, _)| day.tenant == key.0 && day.person == key.1);
+        fold(own.flat_map(|(_, rows)| rows))
+    }
+
+    pub fn fates(&self, key: &PersonKey) -> BTreeMap<EntryKey, Fate> {
+        let record = self.memory.get(key).cloned().unwrap_or_default();
+        let mut view = self.view(key);
+        record.owed_rows().for_each(|row| view.add(&row));
+        view.entries().map(|(key, entry)| (key, entry.fate(Channel::Email))).collect()
+    }
+
+    pub fn record(&self, key: &PersonKey) -> PersonRecord {
+        self.memory.get(key).cloned().unwrap_or_default()
+    }
+
+    /// One turn over news, or over what is due: decided, committed, and what it owes put on the list.
+    pub fn turn(&mut self, news: &BTreeMap<PersonKey, Vec<News>>, closing: bool) -> Decided {
+        let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX) } else { Vec::new() };
+        let facts = Facts {
+            profiles: self.profiles.clone(),
+            days: self.days.iter().filter(|(key, _)| key.day.expires() > self.now).map(cloned).collect(),
+            world: self.world.clone(),
+        };
+        let (memory, catalogue, zones) = (&self.memory, &*self.catalogue, &self.zones);
+        let deciding =
+            Deciding { memory, facts: &facts, catalogue, zones, now: self.now, closing: self.now };
+        let decided = deciding.decide(news, &due);
+        self.readys.extend(decided.ready.iter().cloned());
+        self.memory.acknowledged.clear();
+        for (key, record) in &decided.records {
+            let old = self.memory.get(key).map(|old| old.owed.clone()).unwrap_or_default();
+            let new = record.owed.iter().filter(|owed| !old.contains(owed));
+            self.memory.unwritten.extend(new.map(|owed| (key.clone(), owed.clone())));
+            self.memory.put(key, (!record.is_spent(self.now)).then(|| record.clone()));
+        }
+        decided
+    }
+
+    pub fn hear(&mut self, key: &PersonKey, news: Vec<News>) -> Decided {
+        self.turn(&BTreeMap::from([(key.clone(), news)]), false)
+    }
+
+    pub fn report(&mut self, delivery: Delivery) -> Decided {
+        let key = (delivery.tenant.clone(), delivery.person.clone());
+        self.hear(&key, vec![News::Delivered(Box::new(delivery))])
+    }
+
+    /// The marks that are owed reach the store.
+    pub fn write_owed(&mut self) {
+        for (key, owed) in std::mem::take(&mut self.memory.unwritten) {
+            if owed.day.expires() > self.now {
+                let rows = self.days.entry(day_key(&key, owed.day)).or_default();
+                rows.insert(Row::Mark(owed.mark.clone()));
+            }
+            self.memory.acknowledged.push((key, owed));
+        }
+    }
+
+    /// Time passes up to an instant; on the way everything that is due is done as soon as it is.
+    pub fn pass_to(&mut self, until: Millis) -> Vec<Ready> {
+        let before = self.readys.len();
+        let mut turns = 0;
+        while let Some(due) = self.memory.next_due().filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            self.write_owed();
+            self.turn(&BTreeMap::new(), true);
+            turns += 1;
+            assert!(turns < 5_000, "turns without end at {}", self.now);
+        }
+        self.write_owed();
+        self.now = self.now.max(until);
+        self.readys[before..].to_vec()
+    }
+}
+
+fn cloned((key, rows): (&DayKey, &BTreeSet<Row>)) -> (DayKey, Vec<Row>) {
+    (key.clone(), rows.iter().cloned().collect())
+}

@@ -1,0 +1,87 @@
+//! Names and rows to make worlds of; everything about an event is a function of its number.
+
+use model::{
+    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row,
+    SubjectRef, Tenant, What, Why, entry::DayKey, limits::DAY_MS,
+};
+use proptest::{collection::vec, prelude::*};
+
+pub const HOUR_MS: i64 = 3_600_000;
+
+pub fn tenant(text: &str) -> Tenant {
+    Tenant::new(text).unwrap()
+}
+
+pub fn person(text: &str) -> Person {
+    Person::new(text).unwrap()
+}
+
+pub fn subject(text: &str) -> SubjectRef {
+    SubjectRef::new(text).unwrap()
+}
+
+pub fn kind(text: &str) -> Kind {
+    Kind::new(text).unwrap()
+}
+
+pub fn plan(text: &str) -> PlanName {
+    PlanName::new(text).unwrap()
+}
+
+pub fn millis(text: &str) -> Millis {
+    Millis::parse(text).unwrap()
+}
+
+/// A day in the middle of everything.
+pub fn a_day() -> Day {
+    Day::parse("2026-11-21").unwrap()
+}
+
+pub fn day_key(of: &str, who: &str, day: Day) -> DayKey {
+    DayKey { tenant: tenant(of), person: person(who), day }
+}
+
+/// The key of an event by its number: its time within the day is a function of the number too.
+pub fn entry_key(day: Day, number: usize) -> EntryKey {
+    let number = i64::try_from(number).unwrap();
+    let event = EventKey::of(&tenant("main"), "source", &number.to_string());
+    EntryKey { occurred: day.start().plus((number * 977_777) % DAY_MS), event }
+}
+
+pub fn reason(kind_: &str, target: usize) -> Reason {
+    Reason { kind: kind(kind_), because: Because::Follows(subject(&format!("author:{target}"))) }
+}
+
+pub fn entry(day: Day, number: usize, reason: Reason) -> Row {
+    Row::Entry(Entry { key: entry_key(day, number), reason, subject: subject(&format!("work:{number}")) })
+}
+
+pub fn ready_id(number: u8) -> ReadyId {
+    ReadyId([number; 16])
+}
+
+/// A row of a person's day, from few enough numbers that rows meet.
+pub fn any_row(day: Day) -> impl Strategy<Value = Row> {
+    let reason = (0..2_usize, 0..3_usize).prop_map(|(k, target)| reason(["made", "shown"][k], target));
+    let entry = (0..6_usize, reason).prop_map(move |(number, reason)| entry(day, number, reason));
+    prop_oneof![3 => entry, 2 => any_mark(day)]
+}
+
+/// A mark of a day.
+pub fn any_mark(day: Day) -> impl Strategy<Value = Row> {
+    let why = prop::sample::select(Why::ALL.to_vec());
+    let what = prop_oneof![
+        3 => (0..3_u8).prop_map(|id| What::Taken(ready_id(id))),
+        1 => (0..3_u8, any::<bool>()).prop_map(|(id, maybe)| What::Returned { ready: ready_id(id), maybe }),
+        1 => (0..3_u8, why.clone()).prop_map(|(id, why)| What::Left { ready: ready_id(id), why }),
+        1 => why.prop_map(What::Ended),
+        1 => (0..3_u8).prop_map(|id| What::Carried(ready_id(id))),
+        1 => Just(What::Read),
+        1 => Just(What::Cleared),
+    ];
+    (what, vec(0..6_usize, 1..4), 0..1_000_i64).prop_map(move |(what, covers, at)| {
+        let channel = (!matches!(what, What::Read | What::Cleared)).then_some(Channel::Email);
+        let covers = covers.into_iter().map(|number| entry_key(day, number)).collect();
+        Row::Mark(Mark::new(channel, what, covers, day.start().plus(at)))
+    })
+}
