@@ -84,7 +84,11 @@ impl Desk {
 
     /// An event arrives for a person: its row is stored. The announcement is given back.
     pub fn event(&mut self, key: &PersonKey, day: Day, number: usize, because: Reason) -> News {
-        let plans = self.catalogue.kinds.get(&because.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
+        let mut plans = self.catalogue.kinds.get(&because.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
+        if plans.is_empty() {
+            // As `digest::news` has it: the kind is gone, and any window ends its entries.
+            plans.extend(self.catalogue.plans.by_name.keys().next().cloned());
+        }
         self.days.entry(day_key(key, day)).or_default().insert(entry(day, number, because));
         News::Announced { day, rows: 1, plans }
     }

@@ -24,7 +24,7 @@ fn folds_alike(rows: &[Row], order: u64) -> Result<(), TestCaseError> {
     let once: BTreeSet<Row> = rows.iter().cloned().collect();
     let mut doubled = rows.to_vec();
     for _ in 0..rows.len() {
-        doubled.push(dice.of(rows).clone());
+        doubled.push(dice.of(rows));
     }
     dice.shuffle(&mut doubled);
     let view = fold(&once);
@@ -55,7 +55,7 @@ async fn written_again_changes_nothing(mut dice: Dice) {
         let rows: Vec<Row> = drawn(&mut dice, vec(any_row(day), 6..14));
         let mut written = BTreeSet::new();
         for _ in 0..5 {
-            let some: Vec<Row> = (0..4).map(|_| dice.of(&rows).clone()).collect();
+            let some: Vec<Row> = (0..4).map(|_| dice.of(&rows)).collect();
             let now = day.start().plus(dice.ms(0, day.expires().since(day.start())));
             store.write(vec![DayRows { key: key.clone(), rows: some.clone() }], now).await.unwrap();
             written.extend(some);

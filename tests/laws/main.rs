@@ -1,9 +1,13 @@
 //! The laws of the design, each a property test by its name; `faults.txt` says which planted fault each must
 //! notice. A failing run prints what was drawn, made small.
 
+mod desk;
 mod names;
 mod room;
 mod seeds;
+mod texts;
 
 mod law_1;
 mod law_2;
+mod law_6_ids;
+mod law_8;

@@ -97,8 +97,8 @@ impl Dice {
         self.below(100) < times
     }
 
-    pub fn of<'a, T>(&mut self, some: &'a [T]) -> &'a T {
-        &some[self.below(some.len())]
+    pub fn of<T: Clone>(&mut self, some: &[T]) -> T {
+        some[self.below(some.len())].clone()
     }
 
     pub fn shuffle<T>(&mut self, some: &mut [T]) {

@@ -28,6 +28,8 @@ pub struct KindDef {
     pub says: String,
     /// The plans it is told under, in the order of the file.
     pub plans: Vec<PlanName>,
+    /// Its line in the file, for messages.
+    pub line: usize,
 }
 
 /// Who may care.
@@ -57,6 +59,7 @@ pub(crate) struct Written {
     holds: Option<Inline>,
     says: Inline,
     pub plans: Vec<(String, At)>,
+    line: usize,
 }
 
 impl Written {
@@ -124,7 +127,7 @@ fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<W
         None => None,
         Some(holds) => Some(holds?),
     };
-    Some(Written { name, on: on?, to: to?, holds, says: says?, plans: plans? })
+    Some(Written { name, on: on?, to: to?, holds, says: says?, plans: plans?, line: key.at.line })
 }
 
 fn audience(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(String, At)>> {
@@ -174,6 +177,7 @@ pub(crate) fn resolve(
         holds: holds.ok()?,
         says: written.says.text.clone(),
         plans: named,
+        line: written.line,
     })
 }
 

@@ -28,6 +28,8 @@ pub struct Mail {
     /// The layout of the text part, and the file it is from.
     pub text: String,
     pub text_file: String,
+    /// The plan's line in the catalogue, for messages.
+    pub line: usize,
 }
 
 /// A mail as it is written.
@@ -37,6 +39,7 @@ pub(crate) struct Written {
     from: String,
     template: (String, At),
     text: (String, At),
+    line: usize,
 }
 
 /// Reads a file beside the catalogue by its name.
@@ -52,7 +55,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
         None => None,
         Some(preheader) => Some(preheader?),
     };
-    Some(Written { headline: headline?, preheader, from: from?, template: template?, text: text? })
+    Some(Written { headline: headline?, preheader, from: from?, template: template?, text: text?, line: fields.at.line })
 }
 
 fn from(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
@@ -115,6 +118,7 @@ pub(crate) fn resolve(
         template_file,
         text,
         text_file,
+        line: written.line,
     })
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Reader<'a> {
 /// The values of a map by key, all keys known.
 pub(crate) struct Fields<'a> {
     map: &'a [(Key, Node)],
-    at: At,
+    pub at: At,
     what: String,
     /// Keys that a slip was probably meant for; that they are missing too is no news.
     meant: Vec<String>,

@@ -1,1 +1,168 @@
-//! To come.
+//! What a message looks like on the wire: RFC 5322 bytes, text and HTML as alternatives.
+//!
+//! The same message is the same bytes: nothing is random, and the date is the message's own. Whatever a
+//! field holds, it cannot end its header and begin another: line breaks are refused, and the finished bytes
+//! are looked at once more. Errors name the field and never quote it, for it may be an address.
+
+mod header;
+
+use std::time::{Duration, SystemTime};
+
+use lettre::{
+    Message as Mail,
+    message::{
+        Body, Mailbox, MultiPart, SinglePart,
+        header::{ContentTransferEncoding, ContentType},
+    },
+};
+use sha2::{Digest, Sha256};
+
+use crate::port::Message;
+
+/// Bytes of text and HTML together.
+pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of a headline, an address with its name, or a header's value.
+pub const FIELD_BYTES_MAX: usize = 4 * 1024;
+/// More headers than a mail's own.
+pub const HEADERS_MAX: usize = 32;
+/// Bytes of a line without its end: RFC 5322, 2.1.1.
+pub const LINE_BYTES_MAX: usize = 998;
+
+/// The header that says which Ready a mail tells.
+pub const READY_HEADER: &str = "X-Tidings-Ready";
+
+/// The last instant that a mail's date can name: the year has four digits.
+const DATE_MS_MAX: i64 = 253_402_300_799_999;
+
+/// A message as it goes out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The id without its brackets.
+    pub message_id: String,
+    /// The sender's bare address.
+    pub from: String,
+    /// The receiver's bare address.
+    pub to: String,
+    pub bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Written").field("message_id", &self.message_id).finish_non_exhaustive()
+    }
+}
+
+/// Why a message can never go out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct Unfit {
+    /// Which field; never what it holds.
+    pub field: &'static str,
+    pub reason: &'static str,
+}
+
+impl Unfit {
+    fn new(field: &'static str, reason: &'static str) -> Self {
+        Self { field, reason }
+    }
+}
+
+/// Writes a message.
+pub fn write(message: &Message) -> Result<Written, Unfit> {
+    let message_id = header::message_id(&message.message_id)?;
+    let from = header::mailbox("from", &message.from)?;
+    let to = header::mailbox("to", &message.to)?;
+    if message.html.len() + message.text.len() > BODY_BYTES_MAX {
+        return Err(Unfit::new("body", "too long"));
+    }
+    let (from_address, to_address) = (from.email.to_string(), to.email.to_string());
+    let mail = mail(message, message_id, from, to)?;
+    // The text comes first: of alternatives the last that can be shown is shown.
+    let parts = MultiPart::alternative()
+        .boundary(boundary(message_id))
+        .singlepart(part(ContentType::TEXT_PLAIN, &message.text)?)
+        .singlepart(part(ContentType::TEXT_HTML, &message.html)?);
+    let mail = mail.multipart(parts).map_err(|_| Unfit::new("mail", "cannot be put together"))?;
+    let bytes = mail.formatted();
+    if !is_canonical(&bytes) {
+        return Err(Unfit::new("mail", "has a line that no server must accept"));
+    }
+    Ok(Written { message_id: message_id.to_owned(), from: from_address, to: to_address, bytes })
+}
+
+/// The id without its brackets; `None` if it is none.
+pub fn bare_id(message_id: &str) -> Option<&str> {
+    header::message_id(message_id).ok()
+}
+
+fn mail(
+    message: &Message,
+    id: &str,
+    from: Mailbox,
+    to: Mailbox,
+) -> Result<lettre::message::MessageBuilder, Unfit> {
+    let mut mail = Mail::builder()
+        .message_id(Some(format!("<{id}>")))
+        .date(date(message)?)
+        .from(from)
+        .to(to)
+        .raw_header(header::headline(&message.headline)?)
+        .raw_header(header::own(READY_HEADER, message.ready.to_string()));
+    if message.headers.len() > HEADERS_MAX {
+        return Err(Unfit::new("headers", "too many"));
+    }
+    for (i, (name, value)) in message.headers.iter().enumerate() {
+        if message.headers[..i].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            return Err(Unfit::new("headers", "one is given twice"));
+        }
+        mail = mail.raw_header(header::more(name, value)?);
+    }
+    Ok(mail)
+}
+
+/// Outside of these years the libraries below panic.
+fn date(message: &Message) -> Result<SystemTime, Unfit> {
+    let ms = message.date.0;
+    match u64::try_from(ms) {
+        Ok(since) if ms <= DATE_MS_MAX => Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(since)),
+        _ => Err(Unfit::new("date", "before 1970 or after 9999")),
+    }
+}
+
+/// Neither encoding has `=_` in it, so that no body can hold the boundary.
+fn boundary(message_id: &str) -> String {
+    let hash = Sha256::digest(message_id.as_bytes());
+    let digits: String = hash[..12].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("=_{digits}")
+}
+
+/// Both encodings leave no bare line end, no long line and nothing but ASCII.
+fn part(content_type: ContentType, text: &str) -> Result<SinglePart, Unfit> {
+    let foreign = text.bytes().filter(|byte| !byte.is_ascii()).count();
+    let encoding = match foreign * 3 > text.len() {
+        true => ContentTransferEncoding::Base64,
+        false => ContentTransferEncoding::QuotedPrintable,
+    };
+    let body = Body::new_with_encoding(text.to_owned(), encoding);
+    let body = body.map_err(|_| Unfit::new("body", "cannot be encoded"))?;
+    Ok(SinglePart::builder().header(content_type).header(encoding).body(body))
+}
+
+/// Whether every line ends in CRLF, is not too long, and holds ASCII without NUL: two servers that see
+/// different line ends see different mails.
+fn is_canonical(bytes: &[u8]) -> bool {
+    let Some(lines) = bytes.strip_suffix(b"\r\n") else { return false };
+    let mut rest = lines;
+    loop {
+        let end = rest.windows(2).position(|pair| pair == b"\r\n");
+        let line = &rest[..end.unwrap_or(rest.len())];
+        let good = |byte: &u8| byte.is_ascii() && !matches!(byte, b'\r' | b'\n' | 0);
+        if line.len() > LINE_BYTES_MAX || !line.iter().all(good) {
+            return false;
+        }
+        match end {
+            Some(end) => rest = &rest[end + 2..],
+            None => return true,
+        }
+    }
+}

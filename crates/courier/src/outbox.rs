@@ -1,1 +1,226 @@
-//! To come.
+//! A folder of mails: the courier that needs nothing and can always say what it sent.
+//!
+//! A mail is accepted when its file is there for good, in `mail/<two digits>/<its id>.eml`; a mail that is
+//! there already is accepted again and not written again. Each acceptance is a line of `accepted.log`, so
+//! that a mail that was handed over twice can be seen, whoever did it. Mails that come together are made
+//! durable together. One process has the folder at a time: whoever opens it sees to that.
+
+mod folder;
+mod index;
+mod log;
+mod mail;
+
+use std::{
+    fmt, io,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use model::{Millis, ReadyId};
+use tokio::{
+    sync::{Mutex as Turns, oneshot},
+    task::spawn_blocking,
+};
+
+pub use log::Accepted;
+pub use mail::Mail;
+
+use crate::{
+    mime::{self, Written},
+    port::{Courier, CourierError, Gate, Handed, Message, Outcome},
+};
+use folder::{Folder, Placed};
+use index::Index;
+use log::Log;
+
+/// A folder of mails.
+pub struct Outbox {
+    shared: Arc<Shared>,
+    /// Held by the one that writes; those who come meanwhile find their mails written when it is theirs.
+    turn: Arc<Turns<()>>,
+}
+
+struct Shared {
+    folder: Folder,
+    index: Mutex<Index>,
+    log: Mutex<Log>,
+    queue: Mutex<Vec<Job>>,
+}
+
+struct Job {
+    written: Written,
+    ready: ReadyId,
+    done: oneshot::Sender<Result<Handed, CourierError>>,
+}
+
+/// A mail in a list.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Summary {
+    pub message_id: String,
+    pub headline: String,
+    pub to: String,
+    pub date: Millis,
+    pub bytes: u64,
+    pub ready: Option<ReadyId>,
+}
+
+// An address never reaches a log by accident.
+impl fmt::Debug for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Summary").field("message_id", &self.message_id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Outbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outbox").field("folder", &self.shared.folder).finish_non_exhaustive()
+    }
+}
+
+impl Outbox {
+    /// Opens a folder, makes it if need be, and reads the headers of all mails in it.
+    pub fn open(path: &Path) -> Result<Self, CourierError> {
+        let folder = Folder::open(path).map_err(|error| broken(&error))?;
+        let index = Index::read(&folder).map_err(|error| broken(&error))?;
+        let log = Log::open(path).map_err(|error| broken(&error))?;
+        let shared = Shared { folder, index: index.into(), log: log.into(), queue: Mutex::default() };
+        Ok(Self { shared: Arc::new(shared), turn: Arc::default() })
+    }
+
+    /// The newest mails by their date, newest first.
+    pub fn list(&self, most: usize) -> Vec<Summary> {
+        lock(&self.shared.index).newest(most)
+    }
+
+    /// How many mails there are.
+    pub fn len(&self) -> usize {
+        lock(&self.shared.index).len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One mail, read back from its file.
+    pub async fn read(&self, message_id: &str) -> Result<Option<Mail>, CourierError> {
+        let Some(id) = mime::bare_id(message_id).map(str::to_owned) else { return Ok(None) };
+        let shared = Arc::clone(&self.shared);
+        let raw = blocking(move || shared.folder.read(&id)).await?;
+        Ok(raw.map(Mail::parse))
+    }
+
+    /// Every acceptance there was, oldest first.
+    pub async fn accepted(&self) -> Result<Vec<Accepted>, CourierError> {
+        let shared = Arc::clone(&self.shared);
+        blocking(move || lock(&shared.log).read()).await
+    }
+
+    /// Puts a mail into the queue and sees to it that the queue is written.
+    async fn accept(&self, written: Written, ready: ReadyId) -> Result<Handed, CourierError> {
+        let (done, answer) = oneshot::channel();
+        lock(&self.shared.queue).push(Job { written, ready, done });
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        if !lock(&self.shared.queue).is_empty() {
+            let shared = Arc::clone(&self.shared);
+            // The turn goes along: it ends when the writing does, also if nobody waits for it any more.
+            let writing = spawn_blocking(move || {
+                shared.write_queue();
+                drop(turn);
+            });
+            writing.await.map_err(|_| CourierError::Broken("the outbox's writer was stopped".to_owned()))?;
+        }
+        answer.await.map_err(|_| CourierError::Broken("the outbox's writer gave no answer".to_owned()))?
+    }
+}
+
+#[async_trait]
+impl Courier for Outbox {
+    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
+        let written = match mime::write(message) {
+            Ok(written) => written,
+            Err(unfit) => return Ok(Handed::Refused(unfit.to_string())),
+        };
+        if !gate.may_go().await {
+            return Ok(Handed::Stopped);
+        }
+        self.accept(written, message.ready).await
+    }
+
+    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
+        let Some(id) = mime::bare_id(message_id).map(str::to_owned) else { return Ok(Outcome::NotSent) };
+        let shared = Arc::clone(&self.shared);
+        blocking(move || {
+            if !shared.folder.has(&id)? {
+                return Ok(Outcome::NotSent);
+            }
+            // Whoever wrote it may have been killed before this.
+            shared.folder.sync(&id)?;
+            Ok(Outcome::Sent)
+        })
+        .await
+    }
+}
+
+impl Shared {
+    /// Writes what is in the queue; only called by the one whose turn it is.
+    fn write_queue(&self) {
+        let jobs = std::mem::take(&mut *lock(&self.queue));
+        let placed: Vec<io::Result<Placed>> = jobs.iter().map(|job| self.folder.place(&job.written)).collect();
+        let synced = self.folder.sync_all(jobs.iter().map(|job| job.written.message_id.as_str()));
+        let there: Vec<(&Job, Placed)> = jobs.iter().zip(&placed).filter_map(|(job, placed)| {
+            placed.as_ref().ok().map(|placed| (job, *placed))
+        }).collect();
+        let lines = there.iter().map(|(job, placed)| Accepted {
+            message_id: job.written.message_id.clone(),
+            ready: job.ready,
+            again: *placed == Placed::Before,
+        });
+        let logged = match &synced {
+            Ok(()) => lock(&self.log).append(lines),
+            Err(_) => Ok(()),
+        };
+        for (job, placed) in &there {
+            if *placed == Placed::Now {
+                lock(&self.index).add(index::summary(&job.written.bytes, None));
+            }
+        }
+        let whole = synced.and(logged);
+        for (job, placed) in jobs.into_iter().zip(placed) {
+            // Nobody may be waiting any more; `outcome` still knows.
+            let _unheard = job.done.send(verdict(placed, &whole));
+        }
+    }
+}
+
+fn verdict(placed: io::Result<Placed>, whole: &io::Result<()>) -> Result<Handed, CourierError> {
+    match (placed, whole) {
+        (Ok(_), Ok(())) => Ok(Handed::Accepted),
+        // It is visible and may be lost again.
+        (Ok(_), Err(error)) => Ok(Handed::Unknown(format!("the outbox cannot be made durable: {error}"))),
+        (Err(error), _) => match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Ok(Handed::NotNow("the outbox's disk is full".to_owned()))
+            }
+            _ => Err(broken(&error)),
+        },
+    }
+}
+
+fn broken(error: &io::Error) -> CourierError {
+    CourierError::Broken(format!("the outbox: {error}"))
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, CourierError> {
+    match spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| broken(&error)),
+        Err(_) => Err(CourierError::Broken("the outbox's work was stopped".to_owned())),
+    }
+}
+
+/// What a panic left behind is still good: every change is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

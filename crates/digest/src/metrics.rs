@@ -15,7 +15,7 @@ pub struct DigestMetrics {
 }
 
 impl DigestMetrics {
-    pub fn new(metrics: &Metrics) -> anyhow::Result<Self> {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
         Ok(Self {
             windows_open: metrics.gauge(
                 "tidings_digest_open_windows",

@@ -106,7 +106,7 @@ impl World {
     }
 
     fn start(&mut self) {
-        let metrics = DigestMetrics::new(&Metrics::default()).unwrap();
+        let metrics = DigestMetrics::declare(&Metrics::default()).unwrap();
         let ports = Ports {
             topics: self.topics.clone(),
             store: self.store.clone(),

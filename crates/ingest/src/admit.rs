@@ -296,3 +296,6 @@ fn named_wrong(bad: &BadName) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use catalogue::Problem;
 use model::{Kind, Millis, PlanName, Reason, State, SubjectRef, civil::Zone};
 
 /// All that one mail is made of. The same input gives the same bytes.
@@ -52,15 +53,13 @@ pub struct Rendered {
     pub text: String,
 }
 
-/// Why a mail could not be rendered: the catalogue and its data do not fit each other, or a limit was hit.
+/// Why a mail could not be rendered: its parts are not in the catalogue, or a text ran into a limit.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RenderError {
-    #[error("there is no plan `{0}` with a mail")]
+    #[error("there is no mail for plan `{0}`")]
     NoPlan(PlanName),
     #[error("there is no kind `{0}`")]
     NoKind(Kind),
-    #[error("{part} is longer than {most} bytes")]
-    Long { part: String, most: usize },
-    #[error("{file}:{line}: {what}")]
-    Template { file: String, line: usize, what: String },
+    #[error("{}:{}:{}: {}", .0.file, .0.line, .0.column, .0.what)]
+    Template(Box<Problem>),
 }

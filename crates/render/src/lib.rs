@@ -1,22 +1,27 @@
-//! To come; the types are final.
+//! Mails from layouts and facts.
+//!
+//! # Tour
+//!
+//! A [`Renderer`] compiles the layouts and texts of a catalogue once and then makes a [`Rendered`] from a
+//! [`MailInput`], again and again; the same input gives the same bytes. [`layout`] is how MJML and template
+//! tags become one HTML template; [`values`] is what texts see, cleaned by [`clean`] of whatever upstream
+//! could have put into it; [`filters`] are the words of texts; [`check`] renders everything with example
+//! data, for `tidings check`.
+//!
+//! Where a value may stand decides how it is written: in HTML it is escaped, in an address it is a web
+//! address or nothing, in a style it cannot stand at all, and a headline is one line.
+
+mod check;
+mod clean;
+mod filters;
 mod input;
-use catalogue::{Catalogue, Problems};
+mod layout;
+mod limits;
+mod renderer;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
 pub use input::{ItemInput, MailInput, RenderError, Rendered, SectionInput};
-
-/// Compiled layouts of a catalogue.
-pub struct Renderer {}
-
-impl Renderer {
-    /// Compiles every layout and text of a catalogue.
-    pub fn new(_catalogue: &Catalogue) -> Result<Self, Problems> {
-        Ok(Self {})
-    }
-    /// Renders one mail.
-    pub fn mail(&self, input: &MailInput<'_>) -> Result<Rendered, RenderError> {
-        Err(RenderError::NoPlan(input.plan.clone()))
-    }
-    /// Renders every kind and plan with example data.
-    pub fn check(_catalogue: &Catalogue) -> Problems {
-        Problems::default()
-    }
-}
+pub use renderer::Renderer;

@@ -13,20 +13,21 @@ use model::{Millis, State, SubjectRef, Value, civil::Zone};
 
 use crate::clean;
 
-/// A subject: its fields by name; printed, it is what it is called.
+/// Something with parts and a name of its own: a subject, an item, a section.
 #[derive(Debug)]
-pub struct SubjectView {
-    fields: BTreeMap<String, Scripted>,
-    name: String,
+pub struct Named {
+    pub parts: BTreeMap<String, Scripted>,
+    /// What it prints as.
+    pub name: String,
 }
 
-impl Object for SubjectView {
+impl Object for Named {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Map
     }
 
     fn get_value(self: &Arc<Self>, key: &Scripted) -> Option<Scripted> {
-        self.fields.get(key.as_str()?).cloned()
+        self.parts.get(key.as_str()?).cloned()
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
@@ -151,7 +152,7 @@ impl<'a> Views<'a> {
                 }
             }
         }
-        Scripted::from_object(SubjectView { fields, name: self.name(subject, state) })
+        Scripted::from_object(Named { parts: fields, name: self.name(subject, state) })
     }
 
     /// A value of a field; nothing if it is not what was declared, for states outlive catalogues.
@@ -179,7 +180,7 @@ impl<'a> Views<'a> {
     fn reference(&mut self, to: &SubjectRef) -> Scripted {
         let Some((to, state)) = self.related.get_key_value(to) else {
             let fields = BTreeMap::from([("id".to_string(), Scripted::from(clean::value(to.id())))]);
-            return Scripted::from_object(SubjectView { fields, name: String::new() });
+            return Scripted::from_object(Named { parts: fields, name: String::new() });
         };
         if let Some(made) = self.made.get(to) {
             return made.clone();

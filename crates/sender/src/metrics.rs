@@ -13,7 +13,7 @@ pub struct SenderMetrics {
 }
 
 impl SenderMetrics {
-    pub fn new(metrics: &Metrics) -> anyhow::Result<Self> {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
         Ok(Self {
             outcomes_total: metrics.counter(
                 "tidings_sender_outcomes_total",

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, str::FromStr};
 
 use catalogue::problem::{did_you_mean, one_of};
-use model::{Person, SubjectRef};
+use model::{Person, SubjectRef, Tenant};
 
 use crate::token::{Raw, Shape, Token, Wrong};
 
@@ -66,6 +66,10 @@ impl Args {
         self.parsed("a person")
     }
 
+    pub fn tenant(&mut self) -> Result<Tenant, Wrong> {
+        self.parsed("a tenant")
+    }
+
     pub fn subject(&mut self) -> Result<SubjectRef, Wrong> {
         self.parsed("a subject, `type:id`,")
     }
@@ -99,7 +103,8 @@ impl Args {
         let mut fields: Vec<Field> = Vec::new();
         while let Some(Token { column, shape }) = self.tokens.pop_front() {
             let Shape::Field { name, value } = shape else {
-                return Err(Wrong::new(column, "only fields may stand here").help("a field is written `name=value`".to_owned()));
+                return Err(Wrong::new(column, "only fields may stand here")
+                    .help("a field is written `name=value`".to_owned()));
             };
             if fields.iter().any(|field| field.name == name) {
                 return Err(Wrong::new(column, format!("`{name}` is given twice")));

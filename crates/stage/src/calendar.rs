@@ -144,7 +144,16 @@ mod tests {
 
     #[test]
     fn what_is_no_instant_is_said() {
-        for text in ["mon", "mon 9:30", "mon 24:00", "mon 09:60", "mon+x 09:00", "mon+999 09:00", "moon 09:00", "mon 09"] {
+        for text in [
+            "mon",
+            "mon 9:30",
+            "mon 24:00",
+            "mon 09:60",
+            "mon+x 09:00",
+            "mon+999 09:00",
+            "moon 09:00",
+            "mon 09",
+        ] {
             assert!(calendar(START, "UTC").parse(text).is_err(), "{text}");
         }
     }

@@ -1,22 +1,24 @@
 //! Whether what a line expects is so.
 
 use anyhow::bail;
+use model::{Person, Tenant};
 
 use crate::{
     compare::Comparison,
+    parse::MAIN,
     run::Run,
     scenario::{Expected, ExpectedMail},
     world::{Answer, Mail, Section},
 };
 
 /// Checks a line's expectation; the error shows expected against actual.
-pub(crate) async fn check(run: &mut Run<'_>, expected: &Expected) -> anyhow::Result<()> {
+pub(crate) async fn check(run: &mut Run<'_>, tenant: &Tenant, expected: &Expected) -> anyhow::Result<()> {
     match expected {
         Expected::Mail(expected) => {
-            let person = expected.person.as_str();
-            match run.mails.take(|mail| mail.person == person) {
+            let person = &expected.person;
+            match run.mails.take(|mail| mail.tenant == *tenant && mail.person == *person) {
                 Some(found) => settle(&mail(expected, &found)),
-                None => bail!("no mail came to {person}{}", others(run)),
+                None => bail!("no mail came to {}{}", whom(tenant, person), others(run)),
             }
         }
         Expected::Nothing => {
@@ -30,7 +32,7 @@ pub(crate) async fn check(run: &mut Run<'_>, expected: &Expected) -> anyhow::Res
             settle(&comparison)
         }
         Expected::Fates { person, subject, fates } => {
-            let entries = run.world.entries(person).await?;
+            let entries = run.world.entries(tenant, person).await?;
             let found = entries.into_iter().filter(|entry| entry.subject == subject.as_str());
             let found: Vec<String> = found.map(|entry| entry.fate).collect();
             let mut comparison = Comparison::default();
@@ -53,7 +55,7 @@ pub(crate) async fn check(run: &mut Run<'_>, expected: &Expected) -> anyhow::Res
             }
         },
         Expected::Open { person, windows } => {
-            let found = run.world.windows(person).await?;
+            let found = run.world.windows(tenant, person).await?;
             let mut comparison = Comparison::default();
             comparison.same("open windows", &windows.to_string(), &found.to_string());
             settle(&comparison)
@@ -74,7 +76,12 @@ pub(crate) fn answer(answer: &Answer, status: u16, has: &[String]) -> anyhow::Re
 /// A mail in one line: to whom, its headline, its sections.
 pub(crate) fn said(mail: &Mail) -> String {
     let sections: Vec<String> = mail.sections.iter().map(Section::said).collect();
-    format!("mail {}: {} | {}", mail.person, mail.headline, sections.join(" | "))
+    format!("mail {}: {} | {}", whom(&mail.tenant, &mail.person), mail.headline, sections.join(" | "))
+}
+
+/// A person, with the tenant if it is not the usual one.
+pub(crate) fn whom(tenant: &Tenant, person: &Person) -> String {
+    if tenant.as_str() == MAIN { person.to_string() } else { format!("{person} of {tenant}") }
 }
 
 fn settle(comparison: &Comparison) -> anyhow::Result<()> {

@@ -10,6 +10,7 @@ use crate::{
     args::Args,
     calendar::{Calendar, START},
     lines::{self, Line},
+    parse::TENANT,
     token::Wrong,
     verb::VERBS,
     word::Words,
@@ -54,13 +55,15 @@ impl Head {
             "start" => {
                 let text = args.text("a date")?;
                 let day = Day::parse(&text);
-                let day = day.ok_or_else(|| Wrong::new(column, format!("`{text}` is no date, such as {START}")))?;
+                let day =
+                    day.ok_or_else(|| Wrong::new(column, format!("`{text}` is no date, such as {START}")))?;
                 self.start.replace(day).is_some()
             }
             _ => {
                 let name = args.text("a time zone")?;
                 let zone = Zones::bundled().get(&name);
-                let zone = zone.ok_or_else(|| Wrong::new(column, format!("there is no time zone `{name}`")))?;
+                let zone =
+                    zone.ok_or_else(|| Wrong::new(column, format!("there is no time zone `{name}`")))?;
                 self.clock.replace(zone).is_some()
             }
         };
@@ -79,7 +82,10 @@ impl Words {
         for line in lines {
             let defined = match line.first() {
                 "word" => self.define_line(&line, source.file),
-                _ => Err(Wrong::new(line.tokens[0].column, "only `word NAME PARAMETER… = line` may stand here")),
+                _ => Err(Wrong::new(
+                    line.tokens[0].column,
+                    "only `word NAME PARAMETER… = line` may stand here",
+                )),
             };
             problems.extend(defined.err().map(|wrong| lines::problem(source, line.number, wrong)));
         }
@@ -87,7 +93,7 @@ impl Words {
     }
 
     fn define_line(&mut self, line: &Line<'_>, file: &str) -> Result<(), Wrong> {
-        let taken: Vec<&str> = VERBS.into_iter().chain(HEAD).collect();
+        let taken: Vec<&str> = VERBS.into_iter().chain(HEAD).chain([TENANT]).collect();
         let after = line.text.split_once(" = ").map_or("", |(_, after)| after);
         let said = format!("`{}` ({file}:{})", after.trim(), line.number);
         self.define(line.tokens[1..].to_vec(), line.end, &taken, said)

@@ -31,6 +31,7 @@
 //!         | "post" PATH "body" "expect" STATUS ["part of the answer"…]
 //!         | "mail" "down"|"up"
 //!         | "restart" "all" | "crash" "all"
+//!         | "tenant" NAME, whose all lines from here on are
 //!         | "expect" expected
 //! expected= "mail" P ["to" ADDRESS] ["headline" "…"] ["sections" "Title: item, item"…] ["has" "…"…] ["lacks" "…"…]
 //!         | "nothing"
@@ -83,7 +84,7 @@ mod run;
 mod tests;
 
 pub use calendar::Calendar;
-pub use parse::{WORDS, find_catalogue, load, parse, parse_with};
+pub use parse::{MAIN, WORDS, find_catalogue, load, parse, parse_with};
 pub use report::{Failure, Report};
 pub use run::run;
 pub use scenario::Scenario;

@@ -37,7 +37,11 @@ pub(crate) fn read<'a>(source: &Source<'a>) -> (Vec<Line<'a>>, Vec<Problem>) {
     for (i, text) in source.text.lines().enumerate() {
         let number = i + 1;
         if number > LINES_MAX {
-            problems.push(problem(source, number, Wrong::new(1, format!("a file has at most {LINES_MAX} lines"))));
+            problems.push(problem(
+                source,
+                number,
+                Wrong::new(1, format!("a file has at most {LINES_MAX} lines")),
+            ));
             break;
         }
         match tokens(text) {

@@ -13,9 +13,10 @@ pub(crate) fn undecided(before: &Line, at: Millis, what: &What) -> bool {
         (Act::Profile { person, fields }, Act::Profile { person: other, fields: theirs }) => {
             before.until == at && person == other && differ(fields, theirs)
         }
-        (Act::Follow { person, target, on }, Act::Follow { person: other, target: theirs, on: theirs_on }) => {
-            before.until == at && (person, target) == (other, theirs) && on != theirs_on
-        }
+        (
+            Act::Follow { person, target, on },
+            Act::Follow { person: other, target: theirs, on: theirs_on },
+        ) => before.until == at && (person, target) == (other, theirs) && on != theirs_on,
         (Act::Event(a), Act::Event(b)) => {
             let as_of = |event: &crate::scenario::Event| event.version.unwrap_or(event.at.0);
             as_of(a) == as_of(b) && a.subject == b.subject && differ(&a.fields, &b.fields)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use catalogue::problem::{Problems, Source, did_you_mean, one_of};
-use model::Millis;
+use model::{Millis, Tenant};
 
 use crate::{
     args::Args,
@@ -20,6 +20,10 @@ use crate::{
 /// The file beside a catalogue that defines its words.
 pub const WORDS: &str = "words.txt";
 
+/// The tenant of a scenario that names none.
+pub const MAIN: &str = "main";
+pub(crate) const TENANT: &str = "tenant";
+
 /// Reads a scenario that brings all its words.
 pub fn parse(file: &str, text: &str) -> Result<Scenario, Problems> {
     parse_with(file, text, &|_| None)
@@ -33,6 +37,7 @@ pub fn parse_with(file: &str, text: &str, find: FindWords<'_>) -> Result<Scenari
         head: Head::default(),
         lines: Vec::new(),
         now: (Millis(0), Millis(0)),
+        tenant: None,
     };
     let proves = parser.first_line();
     let (lines, problems) = lines::read(&parser.source);
@@ -73,6 +78,8 @@ struct Parser<'a> {
     lines: Vec<Line>,
     /// The stretch of time of the last line.
     now: (Millis, Millis),
+    /// Whose the lines are from here on.
+    tenant: Option<Tenant>,
 }
 
 impl Parser<'_> {
@@ -114,13 +121,14 @@ impl Parser<'_> {
     fn read_body(&mut self, lines: &[lines::Line<'_>], calendar: &Calendar) {
         for line in lines.iter().filter(|line| !HEAD.contains(&line.first())) {
             match self.body_line(line, calendar) {
-                Ok(line) => self.lines.push(line),
+                Ok(line) => self.lines.extend(line),
                 Err(wrong) => self.problem(line.number, wrong),
             }
         }
     }
 
-    fn body_line(&mut self, line: &lines::Line<'_>, calendar: &Calendar) -> Result<Line, Wrong> {
+    /// A line that happens; `tenant` only says whose the next ones are.
+    fn body_line(&mut self, line: &lines::Line<'_>, calendar: &Calendar) -> Result<Option<Line>, Wrong> {
         let tokens = self.take_time(line, calendar)?;
         let (from, until) = self.now;
         let start = tokens.first().map_or(line.end, |token| token.column);
@@ -128,7 +136,16 @@ impl Parser<'_> {
         let mut args = Args::new(expanded.tokens, line.end);
         let verb = match args.peek() {
             Some(verb) if VERBS.contains(&verb) => args.text("a verb")?,
+            Some(TENANT) => {
+                args.text(TENANT)?;
+                self.tenant = Some(args.tenant()?);
+                return args.end().map(|()| None);
+            }
             _ => return Err(self.no_verb(args)),
+        };
+        let tenant = match &self.tenant {
+            Some(tenant) => tenant.clone(),
+            None => Tenant::new(MAIN).map_err(|bad| Wrong::new(start, bad.to_string()))?,
         };
         let place = Place { number: line.number, at: until, calendar };
         let what = verb::read(&verb, &mut args, &place).map_err(|mut wrong| {
@@ -136,16 +153,18 @@ impl Parser<'_> {
             wrong.help = wrong.help.or(stands_for);
             wrong
         })?;
-        self.fits(&what).map_err(|(what, help)| Wrong::new(start, what).help(help.map(str::to_owned)))?;
-        Ok(Line { number: line.number, text: line.said(start), from, until, what })
+        self.fits(&what, &tenant)
+            .map_err(|(what, help)| Wrong::new(start, what).help(help.map(str::to_owned)))?;
+        Ok(Some(Line { number: line.number, text: line.said(start), from, until, tenant, what }))
     }
 
     /// What can only be said of a line together with those before it.
-    fn fits(&self, what: &What) -> Result<(), (&'static str, Option<&'static str>)> {
+    fn fits(&self, what: &What, tenant: &Tenant) -> Result<(), (&'static str, Option<&'static str>)> {
         let (from, until) = self.now;
         let is_event = |line: &Line| matches!(line.what, What::Do(Act::Event(_)));
         let is_answered = |line: &Line| matches!(&line.what, What::Do(act) if act.is_answered());
-        if self.lines.iter().any(|before| order::undecided(before, until, what)) {
+        let theirs = |line: &&Line| line.tenant == *tenant;
+        if self.lines.iter().filter(theirs).any(|before| order::undecided(before, until, what)) {
             let help = "a newer version wins, and a version is a time unless `@version` says it";
             return Err(("a line above states something else as of the same instant", Some(help)));
         }
@@ -155,7 +174,8 @@ impl Parser<'_> {
                 Err(("there is no event that could come again", None))
             }
             What::Expect(Expected::Rejected { .. }) if !self.lines.last().is_some_and(is_answered) => {
-                let help = "`expect rejected` is about the line before it, which must be one that is answered";
+                let help =
+                    "`expect rejected` is about the line before it, which must be one that is answered";
                 Err(("nothing was asked that could be rejected", Some(help)))
             }
             _ => Ok(()),
@@ -167,7 +187,7 @@ impl Parser<'_> {
         match args.text("a verb") {
             Ok(word) => {
                 let names: Vec<&str> = VERBS.into_iter().chain(self.head.words.names()).collect();
-                let near = did_you_mean(&word, names.iter().copied().chain(HEAD));
+                let near = did_you_mean(&word, names.iter().copied().chain(HEAD).chain([TENANT]));
                 let help = near.unwrap_or_else(|| format!("a verb is {}", one_of(names)));
                 Wrong::new(column, format!("there is no verb `{word}`")).help(help)
             }
@@ -177,7 +197,11 @@ impl Parser<'_> {
 
     /// Takes the time before a verb, if one is written; what is left begins with the verb. The time is
     /// remembered even if the rest of the line is wrong, so that the next lines are not wrong as well.
-    fn take_time<'t>(&mut self, line: &'t lines::Line<'_>, calendar: &Calendar) -> Result<&'t [Token], Wrong> {
+    fn take_time<'t>(
+        &mut self,
+        line: &'t lines::Line<'_>,
+        calendar: &Calendar,
+    ) -> Result<&'t [Token], Wrong> {
         if !Calendar::is_date(line.first()) {
             return Ok(&line.tokens);
         }

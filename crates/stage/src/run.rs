@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::bail;
-use model::{Millis, Person};
+use model::{Millis, Person, Tenant};
 use tokio::time::timeout;
 
 use crate::{
@@ -28,7 +28,11 @@ pub async fn run(scenario: &Scenario, world: &mut dyn World) -> Report {
     run_within(LINE_TIME_MAX, scenario, world).await
 }
 
-pub(crate) async fn run_within(line_time_max: Duration, scenario: &Scenario, world: &mut dyn World) -> Report {
+pub(crate) async fn run_within(
+    line_time_max: Duration,
+    scenario: &Scenario,
+    world: &mut dyn World,
+) -> Report {
     let mut run = Run {
         line_time_max,
         scenario,
@@ -108,7 +112,7 @@ impl Run<'_> {
             }
             What::Expect(expected) => {
                 self.nothing_unexpected(Some(line.from))?;
-                expect::check(self, expected).await
+                expect::check(self, &line.tenant, expected).await
             }
         }
     }
@@ -134,7 +138,7 @@ impl Run<'_> {
         let mut new = mails[self.mails.seen..].to_vec();
         self.mails.seen = mails.len();
         // Those of one instant have no order between persons.
-        new.sort_by(|a, b| (&a.person, &a.headline).cmp(&(&b.person, &b.headline)));
+        new.sort_by(|a, b| (&a.tenant, &a.person, &a.headline).cmp(&(&b.tenant, &b.person, &b.headline)));
         for mail in new {
             self.note(expect::said(&mail));
             self.mails.waiting.push_back((self.now(), mail));
@@ -151,24 +155,26 @@ impl Run<'_> {
     }
 
     async fn act(&mut self, line: &Line, act: &Act) -> anyhow::Result<()> {
-        let (number, at) = (line.number, line.until);
+        let (number, at, tenant) = (line.number, line.until, &line.tenant);
         self.refusals.clear();
         match act {
-            Act::Profile { person, fields } => self.ask(request::profile(number, at, person, fields)).await,
+            Act::Profile { person, fields } => {
+                self.ask(tenant, request::profile(number, at, person, fields)).await
+            }
             Act::Follow { person, target, on } => {
-                self.ask(request::follow(number, at, person, target, *on)).await
+                self.ask(tenant, request::follow(number, at, person, target, *on)).await
             }
             Act::Feedback { person, subject, did } => {
-                self.ask(request::feedback(number, at, person, subject, *did)).await
+                self.ask(tenant, request::feedback(number, at, person, subject, *did)).await
             }
-            Act::Event(event) => self.send(event.via, request::event(event)).await,
+            Act::Event(event) => self.send(tenant, event.via, request::event(event)).await,
             Act::Again => match self.last_event.clone() {
-                Some((via, body)) => self.send(via, body).await,
+                Some((via, body)) => self.send(tenant, via, body).await,
                 None => bail!("there is no event that could come again"),
             },
             Act::Upstream(bytes) => self.world.upstream(bytes).await,
             Act::Post { path, body, status, has } => {
-                let answer = self.world.post(path, body).await?;
+                let answer = self.world.post(tenant, path, body).await?;
                 self.note(format!("answered {} {}", answer.status, answer.body));
                 expect::answer(&answer, *status, has)
             }
@@ -177,16 +183,16 @@ impl Run<'_> {
         }
     }
 
-    async fn send(&mut self, via: Via, body: String) -> anyhow::Result<()> {
+    async fn send(&mut self, tenant: &Tenant, via: Via, body: String) -> anyhow::Result<()> {
         self.last_event = Some((via, body.clone()));
         match via {
-            Via::Http => self.ask(Request { path: request::CHANGES, body }).await,
+            Via::Http => self.ask(tenant, Request { path: request::CHANGES, body }).await,
             Via::Topic => self.world.upstream(body.as_bytes()).await,
         }
     }
 
-    async fn ask(&mut self, Request { path, body }: Request) -> anyhow::Result<()> {
-        let answer: Answer = self.world.post(path, &body).await?;
+    async fn ask(&mut self, tenant: &Tenant, Request { path, body }: Request) -> anyhow::Result<()> {
+        let answer: Answer = self.world.post(tenant, path, &body).await?;
         self.refusals = answer.refusals();
         for reason in self.refusals.clone() {
             self.note(format!("refused: {reason}"));
@@ -231,9 +237,14 @@ impl Run<'_> {
 
     /// What became of every entry of everybody the scenario names.
     async fn fates(&mut self) {
-        let persons: BTreeSet<&Person> = self.scenario.lines.iter().filter_map(Line::person).collect();
-        for person in persons {
-            let Ok(Ok(entries)) = timeout(ASK_TIME_MAX, self.world.entries(person)).await else { return };
+        let lines = self.scenario.lines.iter();
+        let persons: BTreeSet<(&Tenant, &Person)> =
+            lines.filter_map(|line| Some((&line.tenant, line.person()?))).collect();
+        for (tenant, person) in persons {
+            let Ok(Ok(entries)) = timeout(ASK_TIME_MAX, self.world.entries(tenant, person)).await else {
+                return;
+            };
+            let person = expect::whom(tenant, person);
             for entry in entries {
                 let at = self.scenario.calendar.show(entry.at);
                 self.trace.push(format!("{at}  {person}'s entry about {}: {}", entry.subject, entry.fate));
@@ -268,7 +279,9 @@ impl Line {
                 | Act::Restart(Restart::Crash | Restart::Orderly)
                 | Act::MailServer { .. },
             )
-            | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => None,
+            | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => {
+                None
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a scenario is, once it has been read.
 
-use model::{Millis, Person, SubjectRef};
+use model::{Millis, Person, SubjectRef, Tenant};
 use serde_json::{Map, Value};
 
 use crate::calendar::Calendar;
@@ -29,6 +29,8 @@ pub struct Line {
     pub from: Millis,
     /// When it happens.
     pub until: Millis,
+    /// Whose persons and subjects it means.
+    pub tenant: Tenant,
     pub what: What,
 }
 
@@ -42,20 +44,38 @@ pub enum What {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Act {
     /// Fields of a person's profile.
-    Profile { person: Person, fields: Map<String, Value> },
-    Follow { person: Person, target: SubjectRef, on: bool },
+    Profile {
+        person: Person,
+        fields: Map<String, Value>,
+    },
+    Follow {
+        person: Person,
+        target: SubjectRef,
+        on: bool,
+    },
     Event(Event),
     /// The last event once more, byte for byte.
     Again,
     /// The person did something to all entries about a subject.
-    Feedback { person: Person, subject: SubjectRef, did: Did },
+    Feedback {
+        person: Person,
+        subject: SubjectRef,
+        did: Did,
+    },
     /// Raw bytes of an upstream service.
     Upstream(Vec<u8>),
     /// A request, and what must come back.
-    Post { path: String, body: String, status: u16, has: Vec<String> },
+    Post {
+        path: String,
+        body: String,
+        status: u16,
+        has: Vec<String>,
+    },
     Restart(Restart),
     /// Whether the other side takes mail.
-    MailServer { up: bool },
+    MailServer {
+        up: bool,
+    },
 }
 
 /// Something that an upstream service says happened.
@@ -102,13 +122,24 @@ pub enum Expected {
     /// No mail, and nothing put aside.
     Nothing,
     /// What became of the entries about a subject, oldest first; none at all if empty.
-    Fates { person: Person, subject: SubjectRef, fates: Vec<String> },
+    Fates {
+        person: Person,
+        subject: SubjectRef,
+        fates: Vec<String>,
+    },
     /// The line before was refused, with a reason that has this in it.
-    Rejected { reason: String },
+    Rejected {
+        reason: String,
+    },
     /// A record was put aside, with a reason that has this in it.
-    Quarantine { reason: String },
+    Quarantine {
+        reason: String,
+    },
     /// So many windows of a person are open.
-    Open { person: Person, windows: usize },
+    Open {
+        person: Person,
+        windows: usize,
+    },
 }
 
 /// One mail. What is not said is not looked at.

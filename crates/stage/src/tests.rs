@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Millis, Person};
+use model::{Millis, Person, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
@@ -85,6 +85,7 @@ fn slips_are_found_where_they_are() {
     check("expect open ann one", "a.txt:3:17: `one` is not a number of windows");
     check("expect rejected \"x\"", "a.txt:3:1: nothing was asked that could be rejected");
     check("mon 9:00 again", "a.txt:3:5: `9:00` is no time of day, such as 09:30");
+    check("tenant", "a.txt:3:7: a tenant is missing");
     check("mon", "a.txt:3:4: a time of day is missing");
     check("mon 09:00", "a.txt:3:10: a verb is missing");
     check("mon 09:00..09:30 follow ann item:7", "a.txt:3:18: only `expect` takes a stretch of time");
@@ -117,8 +118,11 @@ fn the_head_must_be_there() {
 #[test]
 fn one_instant_has_no_order() {
     let check = |lines: &str, good: bool| {
-        let expected: &[&str] =
-            if good { &[] } else { &["a.txt:4:1: a line above states something else as of the same instant"] };
+        let expected: &[&str] = if good {
+            &[]
+        } else {
+            &["a.txt:4:1: a line above states something else as of the same instant"]
+        };
         assert_eq!(first_lines(&format!("{HEAD}{lines}")), expected, "{lines}");
     };
     check("follow ann item:7\nunfollow ann item:7", false);
@@ -141,7 +145,9 @@ fn words_make_stories() {
         .lines
         .iter()
         .map(|line| match &line.what {
-            What::Do(Act::Event(event)) => format!("{} {} {}", event.what, event.subject, Value::Object(event.fields.clone())),
+            What::Do(Act::Event(event)) => {
+                format!("{} {} {}", event.what, event.subject, Value::Object(event.fields.clone()))
+            }
             other => panic!("{other:?}"),
         })
         .collect();
@@ -154,7 +160,10 @@ fn words_make_stories() {
     );
     assert_eq!(scenario.lines[0].text, "offer item:1 score=2 title=\"Moon\"");
     let wrong = parse_with("a.txt", &format!("{HEAD}offer item\n"), &find).unwrap_err();
-    assert!(wrong.to_string().ends_with("= it stands for `event item.out $ITEM out=yes score=1` (w.txt:1)"), "{wrong}");
+    assert!(
+        wrong.to_string().ends_with("= it stands for `event item.out $ITEM out=yes score=1` (w.txt:1)"),
+        "{wrong}"
+    );
     let bad = |_: &str| Some(("w.txt".to_owned(), "follow ann item:7".to_owned()));
     let wrong = parse_with("a.txt", HEAD, &bad).unwrap_err();
     assert!(wrong.to_string().starts_with("w.txt:1:1: only `word"), "{wrong}");
@@ -199,6 +208,7 @@ impl World for Toy {
         if self.hangs {
             std::future::pending::<()>().await;
         }
+        tokio::task::yield_now().await;
         let now = self.clock.now();
         let (due, waiting) = std::mem::take(&mut self.due).into_iter().partition(|(at, ..)| *at <= now);
         self.due = waiting;
@@ -211,9 +221,14 @@ impl World for Toy {
                 html: format!("<b>News</b><p>{subject} by night</p>"),
                 sections: vec![section],
                 text,
-                person: person.clone(),
+                tenant: Tenant::new("main").unwrap(),
+                person: Person::new(&person).unwrap(),
             });
-            self.told.entry(person).or_default().push(Entry { at: Millis(now), subject, fate: "told".to_owned() });
+            self.told.entry(person).or_default().push(Entry {
+                at: Millis(now),
+                subject,
+                fate: "told".to_owned(),
+            });
         }
         Ok(())
     }
@@ -222,7 +237,7 @@ impl World for Toy {
         Ok(vec!["the toy, 1 record".to_owned()])
     }
 
-    async fn post(&mut self, path: &str, body: &str) -> anyhow::Result<Answer> {
+    async fn post(&mut self, _: &Tenant, path: &str, body: &str) -> anyhow::Result<Answer> {
         let body: Value = serde_json::from_str(body)?;
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         if path == "/v1/facts" && body["type"] == "tidings.follow" {
@@ -232,9 +247,12 @@ impl World for Toy {
             return Ok(Answer { status: 400, body: rejected.to_owned() });
         } else if path == "/v1/changes" {
             let midnight = (self.clock.now() / DAY + 1) * DAY;
+            let clock = self.clock.clone();
+            tokio::spawn(async move { clock.sleep_until(midnight).await });
             let subject = text(&body["subject"]);
             let followers: Vec<_> = self.follows.iter().filter(|(target, _)| *target == subject).collect();
-            self.due.extend(followers.into_iter().map(|(_, person)| (midnight, person.clone(), subject.clone())));
+            self.due
+                .extend(followers.into_iter().map(|(_, person)| (midnight, person.clone(), subject.clone())));
         }
         Ok(Answer { status: 202, body: r#"{"accepted":1,"rejected":[]}"#.to_owned() })
     }
@@ -256,7 +274,7 @@ impl World for Toy {
         Ok(self.mails.clone())
     }
 
-    async fn entries(&mut self, person: &Person) -> anyhow::Result<Vec<Entry>> {
+    async fn entries(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<Vec<Entry>> {
         Ok(self.told.get(person.as_str()).cloned().unwrap_or_default())
     }
 
@@ -264,7 +282,7 @@ impl World for Toy {
         Ok(self.aside.clone())
     }
 
-    async fn windows(&mut self, person: &Person) -> anyhow::Result<usize> {
+    async fn windows(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<usize> {
         Ok(self.due.iter().filter(|(_, whose, _)| whose == person.as_str()).count())
     }
 }
@@ -287,12 +305,13 @@ async fn what_is_expected_passes() {
     for lines in [
         "",
         "tue 00:00 expect mail ann",
-        "tue 00:00 expect mail ann to ann@example.org headline \"Hello\" sections \"News: item:7\" has \"item:7 by night\" lacks \"<b>\"",
+        "tue 00:00 expect mail ann to ann@example.org headline \"Hello\" sections \"News: item:7\" has \"item:7 by night\" lacks \"item:8\"",
         "expect open ann 1\nexpect fate ann item:7 none\ntue 00:00 expect mail ann\nexpect fate ann item:7 \"told\"\nexpect open ann 0",
         "mon 23:00 expect nothing\nmon 23:30 expect nothing",
         "mon 20:00..23:59 expect nothing\ntue 00:00..09:00 expect mail ann\nexpect nothing",
         "mon 11:00 event item.wrong item:1\nexpect rejected \"is wrong\"\nupstream hex 00ff\nexpect quarantine \"2 bytes\"",
         "mon 11:00 again\ntue 00:00 expect mail ann\nexpect mail ann\nwed 00:00 expect nothing",
+        "tenant other\ntenant main\ntue 00:00 expect mail ann",
         "post /v1/facts '{}' expect 202 \"accepted\"",
     ] {
         assert_eq!(played(&format!("{STORY}{lines}")).await, "passed", "{lines}");
@@ -304,25 +323,40 @@ async fn expectations_are_exact() {
     let check = async |lines: &str, expected: &str| {
         assert_eq!(played(&format!("{STORY}{lines}")).await, expected, "{lines}");
     };
-    let unexpected = "a mail came that no line expects:\n    tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7";
+    let unexpected =
+        "a mail came that no line expects:\n    tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7";
     check("tue 09:00 expect nothing", &format!("5: {unexpected}")).await;
     check("tue 00:01 expect mail ann", &format!("5: {unexpected}")).await;
     check("tue 09:00 follow bob item:7", &format!("5: {unexpected}")).await;
     check("tue 00:00 expect open ann 0", &format!("5: {unexpected}")).await;
-    check("tue 00:00 expect mail bob", "5: no mail came to bob, but:\n    mail ann: Hello | News: item:7").await;
+    check("tue 00:00 expect mail bob", "5: no mail came to bob, but:\n    mail ann: Hello | News: item:7")
+        .await;
+    check(
+        "tenant other\ntue 00:00 expect mail ann",
+        "6: no mail came to ann of other, but:\n    mail ann: Hello | News: item:7",
+    )
+    .await;
     check("mon 23:59 expect mail ann", "5: no mail came to ann").await;
-    check("upstream \"x\"", "5: something was put aside that no line expects:\n    mon 2026-01-05 10:00:00  1 bytes").await;
+    check(
+        "upstream \"x\"",
+        "5: something was put aside that no line expects:\n    mon 2026-01-05 10:00:00  1 bytes",
+    )
+    .await;
     check("event item.wrong item:1", "5: it was refused: it is wrong (at /type)").await;
     check("event item.wrong item:1\nexpect nothing", "5: it was refused: it is wrong (at /type)").await;
-    check("tue 00:00 expect nothing", "5:       expected  actual\n  ≠ mail  (none)    mail ann: Hello | News: item:7").await;
+    check(
+        "tue 00:00 expect nothing",
+        "5:           expected  actual\n  ≠ mail  (none)    mail ann: Hello | News: item:7",
+    )
+    .await;
     check(
         "tue 00:00 expect mail ann headline \"Hullo\" sections \"News: item:8\" has \"gone\" lacks \"item:7\"",
-        "5:            expected      actual
-  ≠ headline   Hullo         Hello
-  ≠ section 1  News: item:8  News: item:7
-  ≠ text       has `gone`    News item:7 by night
+        "5:                expected        actual
+  ≠ headline   Hullo           Hello
+  ≠ section 1  News: item:8    News: item:7
+  ≠ text       has `gone`      News item:7 by night
   ≠ text       lacks `item:7`  News item:7 by night
-  ≠ html       has `gone`    News item:7 by night
+  ≠ html       has `gone`      News item:7 by night
   ≠ html       lacks `item:7`  News item:7 by night",
     )
     .await;
@@ -330,7 +364,9 @@ async fn expectations_are_exact() {
 
 #[tokio::test]
 async fn the_trace_is_the_same_in_every_run() {
-    let lines = format!("{STORY}follow bob item:7\nupstream \"x\"\nexpect quarantine \"1\"\nevent item.out item:7\ntue 00:00 expect mail ann\nexpect mail ann\nexpect mail bob\n");
+    let lines = format!(
+        "{STORY}follow bob item:7\nupstream \"x\"\nexpect quarantine \"1\"\nevent item.out item:7\ntue 00:00 expect mail ann\nexpect mail ann\nexpect mail bob\n"
+    );
     let scenario = parse("a.txt", &format!("{HEAD}{lines}")).unwrap();
     let mut traces = Vec::new();
     for _ in 0..2 {

@@ -94,7 +94,11 @@ impl Reader {
         let ends = self.peek().is_none_or(char::is_whitespace);
         if word.is_empty() {
             let column = self.at;
-            return if ends { Ok(Shape::Equals) } else { Err(Wrong::new(column, "a name must stand before `=`")) };
+            return if ends {
+                Ok(Shape::Equals)
+            } else {
+                Err(Wrong::new(column, "a name must stand before `=`"))
+            };
         }
         let value = if ends { Raw::Nothing } else { self.value(&[])? };
         Ok(Shape::Field { name: word, value })
@@ -188,7 +192,8 @@ mod tests {
     }
 
     fn check(line: &str, expected: &[(usize, Shape)]) {
-        let found: Vec<_> = tokens(line).unwrap().0.into_iter().map(|token| (token.column, token.shape)).collect();
+        let found: Vec<_> =
+            tokens(line).unwrap().0.into_iter().map(|token| (token.column, token.shape)).collect();
         assert_eq!(found, expected, "{line}");
     }
 

@@ -39,7 +39,8 @@ fn bare(text: &str) -> Value {
 /// `7`, `-0.5`; but `007` and `1e3` are texts, since they look like names.
 fn number(text: &str) -> Option<Number> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(whole, rest)| (whole, Some(rest)));
+    let (whole, fraction) =
+        digits.split_once('.').map_or((digits, None), |(whole, rest)| (whole, Some(rest)));
     let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let plain = all_digits(whole) && fraction.is_none_or(all_digits);
     if !plain || (whole.len() > 1 && whole.starts_with('0')) {

@@ -66,7 +66,8 @@ fn fields(fields: Vec<Field>, place: &Place<'_>) -> Result<Map<String, serde_jso
 fn event(args: &mut Args, place: &Place<'_>) -> Result<Event, Wrong> {
     let what = args.text("the type of the event")?;
     let subject = args.subject()?;
-    let (attributes, data) = args.fields()?.into_iter().partition(|field: &Field| field.name.starts_with('@'));
+    let (attributes, data) =
+        args.fields()?.into_iter().partition(|field: &Field| field.name.starts_with('@'));
     let mut event = Event {
         // A scenario's events are told apart by their lines.
         id: format!("line-{}", place.number),
@@ -96,7 +97,8 @@ fn set(event: &mut Event, Field { column, name, value }: Field, calendar: &Calen
         "@at" => event.at = value::instant(&text, column, calendar)?,
         "@version" => {
             let version = text.parse();
-            event.version = Some(version.map_err(|_| Wrong::new(column, format!("`{text}` is no whole number")))?);
+            event.version =
+                Some(version.map_err(|_| Wrong::new(column, format!("`{text}` is no whole number")))?);
         }
         "@via" => {
             event.via = match text.as_str() {
@@ -169,7 +171,8 @@ fn expected(args: &mut Args) -> Result<Expected, Wrong> {
 
 fn mail(args: &mut Args) -> Result<ExpectedMail, Wrong> {
     let person = args.person()?;
-    let mut mail = ExpectedMail { person, to: None, headline: None, sections: vec![], has: vec![], lacks: vec![] };
+    let mut mail =
+        ExpectedMail { person, to: None, headline: None, sections: vec![], has: vec![], lacks: vec![] };
     while args.end().is_err() {
         match args.one_of("a part of a mail", &["to", "headline", "sections", "has", "lacks"])? {
             "to" => mail.to = Some(args.text("the address")?),

@@ -42,7 +42,13 @@ impl Words {
     }
 
     /// Takes in a definition, without its leading `word`. `end` is the column after the line.
-    pub fn define(&mut self, tokens: Vec<Token>, end: usize, taken: &[&str], said: String) -> Result<(), Wrong> {
+    pub fn define(
+        &mut self,
+        tokens: Vec<Token>,
+        end: usize,
+        taken: &[&str],
+        said: String,
+    ) -> Result<(), Wrong> {
         let form = "a word is written `word NAME PARAMETER… = line`";
         let Some(equals) = tokens.iter().position(|token| token.shape == Shape::Equals) else {
             return Err(Wrong::new(end, "a ` = ` is missing").help(form.to_owned()));
@@ -111,7 +117,8 @@ impl Word {
         };
         let mut tokens = Vec::new();
         for token in self.line.iter().filter(replaced) {
-            let shape = fill(&token.shape, &self.params, &args).map_err(|unfilled| Wrong::new(column, unfilled.what))?;
+            let shape = fill(&token.shape, &self.params, &args)
+                .map_err(|unfilled| Wrong::new(column, unfilled.what))?;
             // Points to the word in the scenario: that is the line somebody is reading.
             tokens.push(Token { column, shape });
         }

@@ -2,7 +2,7 @@
 //! a product person could not see too: answers, mails, days, the quarantine.
 
 use async_trait::async_trait;
-use model::{Millis, Person};
+use model::{Millis, Person, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
@@ -20,8 +20,8 @@ pub trait World: Send {
     /// Stages that are behind, for a house that does not come to rest.
     async fn lagging(&mut self) -> anyhow::Result<Vec<String>>;
 
-    /// Posts JSON to the intake.
-    async fn post(&mut self, path: &str, body: &str) -> anyhow::Result<Answer>;
+    /// Posts JSON to the intake, as a tenant's own service.
+    async fn post(&mut self, tenant: &Tenant, path: &str, body: &str) -> anyhow::Result<Answer>;
 
     /// Puts bytes on the topic that upstream services write to.
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()>;
@@ -36,13 +36,13 @@ pub trait World: Send {
     async fn mails(&mut self) -> anyhow::Result<Vec<Mail>>;
 
     /// A person's entries with their fates, oldest first, as long as their days live.
-    async fn entries(&mut self, person: &Person) -> anyhow::Result<Vec<Entry>>;
+    async fn entries(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<Vec<Entry>>;
 
     /// The reasons of all records that were put aside so far, in order.
     async fn quarantine(&mut self) -> anyhow::Result<Vec<String>>;
 
     /// How many windows a person has open.
-    async fn windows(&mut self, person: &Person) -> anyhow::Result<usize>;
+    async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize>;
 }
 
 /// An answer of the intake.
@@ -55,7 +55,8 @@ pub struct Answer {
 /// A mail as it left the house.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mail {
-    pub person: String,
+    pub tenant: Tenant,
+    pub person: Person,
     /// The address.
     pub to: String,
     pub headline: String,

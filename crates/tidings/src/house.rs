@@ -139,6 +139,11 @@ impl House {
         }
     }
 
+    /// Whether the rooms were asked to stop, or one of them has failed.
+    pub fn is_over(&self) -> bool {
+        self.shutdown.started()
+    }
+
     /// How far each stage is. The same right after a restart: it is asked of the log, not remembered.
     pub async fn stages(&self) -> anyhow::Result<Vec<StageView>> {
         stages::views(&*self.engines.topics).await

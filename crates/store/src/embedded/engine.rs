@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::{File, TryLockError},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{PoisonError, RwLock},
 };
 
@@ -16,6 +16,9 @@ use crate::port::StoreError;
 
 /// The layout of keys and values; a directory of another one is refused.
 const FORMAT: &[u8] = b"1";
+
+/// About what moving rows to disk takes at least.
+const PROBE_BYTES: usize = 4 << 20;
 
 /// The keyspaces that are not days.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +50,7 @@ pub(super) struct Engine {
     /// applied (a flush that ends meanwhile moves it past the batch), and before it is synced.
     published: RwLock<Snapshot>,
     pub(super) db: Database,
+    dir: PathBuf,
     _lock: File,
 }
 
@@ -66,7 +70,7 @@ impl Engine {
             }
         }
         let published = RwLock::new(db.snapshot());
-        Ok(Self { tables, days: RwLock::new(days), published, db, _lock: lock })
+        Ok(Self { tables, days: RwLock::new(days), published, db, dir: dir.to_owned(), _lock: lock })
     }
 
     pub(super) fn table(&self, table: Table) -> &Keyspace {
@@ -112,6 +116,14 @@ impl Engine {
             }
             dropped += 1;
         }
+    }
+
+    /// Why nothing can be written to the directory, if it cannot.
+    pub(super) fn without_room(&self) -> Option<fjall::Error> {
+        let probe = self.dir.join("probe");
+        let written = std::fs::write(&probe, vec![1; PROBE_BYTES]);
+        drop(std::fs::remove_file(&probe));
+        written.err().map(fjall::Error::Io)
     }
 
     /// What a reader sees: everything that was synced, and nothing else.

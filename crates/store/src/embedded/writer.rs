@@ -266,7 +266,11 @@ impl Thread {
                 replies.into_iter().for_each(|reply| reply(Ok(())));
             }
             Err(error) => {
-                eprintln!("DEBUG {error:?}");
+                // What fails behind our back poisons the database without a word to us.
+                let error = match error {
+                    fjall::Error::Poisoned if !self.broken => self.engine.without_room().unwrap_or(error),
+                    error => error,
+                };
                 if !self.broken {
                     tracing::error!(%error, "a write of the store failed; it takes no more");
                 }

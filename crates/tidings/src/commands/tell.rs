@@ -160,7 +160,7 @@ mod tests {
         check("published=true", true.into());
         check("title=\"1984\"", "1984".into());
         check("gone=null", Value::Null);
-        check("artists=[\"a:1\"]", json!(["a:1"]));
+        check("tags=[\"a:1\"]", json!(["a:1"]));
         assert!(field_of("title").is_err());
         assert!(field_of("=x").is_err());
     }

@@ -108,14 +108,14 @@ impl Furniture {
 
     fn digest(&self) -> anyhow::Result<digest::Ports> {
         let Self { engines, catalogue, clock, zones, quiet, shutdown, .. } = self.clone();
-        let metrics = digest::metrics::DigestMetrics::new(&self.metrics)?;
+        let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
         let Engines { topics, store, .. } = engines;
         Ok(digest::Ports { topics, store, catalogue, zones, clock, quiet, shutdown, metrics })
     }
 
     fn sender(&self) -> anyhow::Result<sender::Ports> {
         let Self { engines, catalogue, renderer, clock, zones, quiet, shutdown, .. } = self.clone();
-        let metrics = sender::metrics::SenderMetrics::new(&self.metrics)?;
+        let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
         let Engines { topics, store, courier } = engines;
         Ok(sender::Ports { topics, store, courier, catalogue, renderer, zones, clock, quiet, shutdown, metrics })
     }

@@ -1,12 +1,17 @@
-//! Tests of the engine beyond what the conformance suite holds.
+//! Tests of the engine beyond what the conformance suite holds: what it does with a disk, a clock, a
+//! second process and many callers at once.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use runtime::{Clock, clock::Stopwatch};
 
-use super::Embedded;
-use crate::port::{
-    Happening, Member, Membership, Mode, NewRecord, Record, Retention, TopicSpec, Topics, Turn,
+use super::{Embedded, share::Share, tables};
+use crate::{
+    conformance::tests::{cut_power, scratch_dir},
+    port::{
+        CommitError, Happening, Member, Membership, Mode, NewRecord, Record, Retention, TopicError,
+        TopicSpec, Topics, Turn,
+    },
 };
 
 const DAY: i64 = 86_400_000;
@@ -20,6 +25,10 @@ fn record(topic: &str, partition: u32, key: &str, value: &str) -> NewRecord {
     NewRecord { topic, partition, key, value: Some(value.as_bytes().to_vec()) }
 }
 
+fn tombstone(topic: &str, partition: u32, key: &str) -> NewRecord {
+    NewRecord { value: None, ..record(topic, partition, key, "") }
+}
+
 fn membership(group: &str, lead: &str) -> Membership {
     Membership { group: group.into(), lead: lead.into(), companions: vec![], state: None, mode: Mode::Plain }
 }
@@ -29,69 +38,416 @@ fn values(records: &[Record]) -> Vec<String> {
     records.iter().map(value).collect()
 }
 
-async fn next(member: &mut Box<dyn Member>) -> Happening {
-    tokio::time::timeout(Duration::from_secs(5), member.next(1_000))
-        .await
-        .expect("something happens")
-        .unwrap()
+async fn next(member: &mut Box<dyn Member>) -> Result<Happening, TopicError> {
+    tokio::time::timeout(Duration::from_secs(20), member.next(1_000)).await.expect("something happens")
 }
 
-async fn opened(dir: &Path) -> Embedded {
-    let engine = Embedded::open(dir, Clock::still(1_000)).unwrap();
+async fn assigned(member: &mut Box<dyn Member>) -> Vec<(u32, u64)> {
+    match next(member).await {
+        Ok(Happening::Assigned(all)) => all,
+        other => panic!("not assigned but {other:?}"),
+    }
+}
+
+/// A directory with a topic `a` that keeps a day, and a compacted topic `s`.
+async fn opened(dir: &Path, now: i64) -> Embedded {
+    let engine = Embedded::open(dir, Clock::still(now)).unwrap();
     let specs = [spec("a", 4, Retention::Milliseconds(DAY)), spec("s", 4, Retention::Compacted)];
     engine.declare(&specs).await.unwrap();
     engine
 }
 
 #[tokio::test]
-async fn records_are_handed_out_committed_and_not_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let engine = opened(dir.path()).await;
-    engine.append(vec![record("a", 1, "k", "1"), record("a", 1, "k", "2")]).await.unwrap();
+async fn ends_survive_a_restart_whatever_is_left_of_the_records() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 1_000).await;
+    engine.append(vec![record("a", 1, "k", "1"), record("s", 2, "k", "1")]).await.unwrap();
+    engine.append(vec![tombstone("s", 2, "k"), record("a", 1, "k", "2")]).await.unwrap();
     drop(engine);
-    for round in 0..2_u64 {
-        let engine = opened(dir.path()).await;
-        let mut member = engine.join(membership("g", "a")).await.unwrap();
-        let Happening::Assigned(all) = next(&mut member).await else { panic!("assigned first") };
-        assert_eq!(all, (0..4).map(|p| (p, round + 1)).collect::<Vec<_>>());
-        let Happening::Records(batch) = next(&mut member).await else { panic!("then records") };
-        assert_eq!(values(&batch.records), ["1", "2"]);
-        if round == 1 {
-            let (partition, generation) = (batch.partition, batch.generation);
-            let offsets = member.positions(partition);
-            member.commit(Turn { partition, generation, offsets, records: vec![] }).await.unwrap();
-            let standing = engine.standing("g", "a").await.unwrap();
-            assert_eq!((standing[1].committed, standing[1].end), (2, 2));
+    let engine = opened(dir.path(), 1_000).await;
+    assert_eq!(engine.bounds("a").await.unwrap(), [(0, 0), (0, 2), (0, 0), (0, 0)]);
+    assert_eq!(engine.bounds("s").await.unwrap(), [(0, 0), (0, 0), (0, 2), (0, 0)]);
+    assert_eq!(engine.read("s", 2, 0, 10).await.unwrap(), []);
+    engine.append(vec![record("s", 2, "k", "2"), record("a", 1, "k", "3")]).await.unwrap();
+    assert_eq!(engine.read("s", 2, 0, 10).await.unwrap()[0].offset, 2);
+    assert_eq!(values(&engine.read("a", 1, 1, 10).await.unwrap()), ["2", "3"]);
+}
+
+#[tokio::test]
+async fn one_process_uses_a_directory_at_a_time() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    let member = engine.join(membership("g", "a")).await.unwrap();
+    let second = Embedded::open(dir.path(), Clock::still(0));
+    let Err(TopicError::Refused(why)) = second else { panic!("opened twice: {second:?}") };
+    assert!(why.contains("another process uses") && why.contains(dir.path().to_str().unwrap()), "{why}");
+    // A member keeps the engine, and the directory, as long as it lives.
+    drop(engine);
+    assert!(Embedded::open(dir.path(), Clock::still(0)).is_err());
+    drop(member);
+    opened(dir.path(), 0).await;
+}
+
+#[tokio::test]
+async fn a_closed_engine_has_let_go_and_refuses() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    let mut member = engine.join(membership("g", "a")).await.unwrap();
+    assigned(&mut member).await;
+    let appends =
+        futures::future::join_all((0..10).map(|n| engine.append(vec![record("a", n % 4, "k", "v")])));
+    assert!(appends.await.iter().all(Result::is_ok));
+    engine.close();
+    assert!(matches!(engine.append(vec![record("a", 0, "k", "v")]).await, Err(TopicError::Broken(_))));
+    assert!(matches!(engine.read("a", 0, 0, 1).await, Err(TopicError::Broken(_))));
+    assert!(matches!(next(&mut member).await, Err(TopicError::Broken(_))));
+    let again = opened(dir.path(), 0).await;
+    assert_eq!(again.bounds("a").await.unwrap().iter().map(|(_, end)| end).sum::<u64>(), 10);
+}
+
+#[tokio::test]
+async fn a_broken_engine_says_so_to_everybody_also_to_who_waits() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    let mut member = engine.join(membership("g", "a")).await.unwrap();
+    assigned(&mut member).await;
+    let waiting = tokio::spawn(async move { next(&mut member).await });
+    tokio::task::yield_now().await;
+    let no_room = fjall::Error::Io(std::io::ErrorKind::StorageFull.into());
+    let why = tables::fault("writing", &no_room);
+    assert!(matches!(why, TopicError::Full(_)));
+    engine.engine.book.break_down(&why);
+    let outcomes = [
+        waiting.await.unwrap().map(|_| ()),
+        engine.append(vec![record("a", 0, "k", "v")]).await,
+        engine.bounds("a").await.map(|_| ()),
+        engine.join(membership("h", "a")).await.map(|_| ()),
+        engine.declare(&[]).await,
+    ];
+    for outcome in outcomes {
+        let Err(TopicError::Broken(why)) = outcome else { panic!("{outcome:?}") };
+        assert!(why.contains("restart after making room"), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_appending_never_goes_back_even_if_the_clock_does() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 5_000).await;
+    engine.append(vec![record("a", 0, "k", "1"), record("s", 0, "k", "1")]).await.unwrap();
+    drop(engine);
+    let engine = opened(dir.path(), 2_000).await;
+    engine
+        .append(vec![record("a", 0, "k", "2"), record("s", 0, "j", "2"), record("a", 1, "k", "3")])
+        .await
+        .unwrap();
+    let times = |records: Vec<Record>| records.iter().map(|r| r.appended).collect::<Vec<_>>();
+    assert_eq!(times(engine.read("a", 0, 0, 9).await.unwrap()), [5_000, 5_000]);
+    assert_eq!(times(engine.read("s", 0, 0, 9).await.unwrap()), [5_000, 5_000]);
+    assert_eq!(times(engine.read("a", 1, 0, 9).await.unwrap()), [2_000]);
+}
+
+#[tokio::test]
+async fn what_is_too_old_goes_and_who_has_not_read_it_is_told() {
+    let dir = scratch_dir();
+    let clock = Clock::still(1_000);
+    let engine = Embedded::open(dir.path(), clock.clone()).unwrap();
+    engine.declare(&[spec("a", 1, Retention::Milliseconds(DAY))]).await.unwrap();
+    for n in 0..5_000 {
+        if n == 3_000 {
+            clock.advance(DAY / 2);
+        }
+        if n % 500 == 0 {
+            let values = (n..n + 500).map(|n| record("a", 0, "k", &n.to_string()));
+            engine.append(values.collect()).await.unwrap();
+        }
+    }
+    // Trimmed by the writer, with the next thing that is written.
+    clock.advance(DAY / 2 + 1);
+    engine.append(vec![record("a", 0, "k", "last")]).await.unwrap();
+    engine.append(vec![]).await.unwrap();
+    assert_eq!(engine.bounds("a").await.unwrap(), [(3_000, 5_001)]);
+    assert_eq!(values(&engine.read("a", 0, 0, 1).await.unwrap()), ["3000"]);
+    let mut member = engine.join(membership("late", "a")).await.unwrap();
+    assigned(&mut member).await;
+    let Err(TopicError::Refused(why)) = next(&mut member).await else { panic!("jumped") };
+    assert_eq!(why, "group `late` stands at offset 0 of a/0, which holds 3000 to 5001");
+    drop((member, engine));
+    // Trimmed when it is opened; what went is gone from the disk soon after.
+    clock.advance(DAY);
+    let engine = Embedded::open(dir.path(), clock.clone()).unwrap();
+    assert_eq!(engine.bounds("a").await.unwrap(), [(5_001, 5_001)]);
+    let log = engine.engine.book.tables().unwrap().log;
+    while !log.is_empty().unwrap() {
+        tokio::task::yield_now().await;
+    }
+    engine.append(vec![record("a", 0, "k", "first")]).await.unwrap();
+    assert_eq!(engine.read("a", 0, 0, 1).await.unwrap()[0].offset, 5_001);
+}
+
+#[tokio::test]
+async fn retention_can_change_and_the_kind_of_topic_cannot() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    engine.declare(&[spec("a", 4, Retention::Milliseconds(2 * DAY))]).await.unwrap();
+    for wrong in [
+        spec("a", 4, Retention::Compacted),
+        spec("s", 4, Retention::Milliseconds(DAY)),
+        spec("a", 5, Retention::Milliseconds(DAY)),
+        spec("", 5, Retention::Compacted),
+        spec("b", 0, Retention::Compacted),
+    ] {
+        let both = [spec("new", 1, Retention::Compacted), wrong.clone()];
+        assert!(matches!(engine.declare(&both).await, Err(TopicError::Refused(_))), "{wrong:?}");
+        assert!(engine.bounds("new").await.is_err(), "half of a declaration");
+    }
+    drop(engine);
+    let engine = Embedded::open(dir.path(), Clock::still(0)).unwrap();
+    assert_eq!(engine.engine.book.topic("a").unwrap().retention(), Retention::Milliseconds(2 * DAY));
+}
+
+#[tokio::test]
+async fn what_cannot_be_appended_is_refused_as_a_whole() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    for wrong in [
+        record("nowhere", 0, "k", "v"),
+        record("a", 4, "k", "v"),
+        tombstone("a", 0, "k"),
+        record("a", 0, &"k".repeat(super::KEY_MOST + 1), "v"),
+        record("s", 0, "k", &"v".repeat(super::VALUE_MOST + 1)),
+    ] {
+        let both = vec![record("a", 0, "k", "v"), wrong];
+        assert!(matches!(engine.append(both).await, Err(TopicError::Refused(_))));
+    }
+    assert_eq!(engine.bounds("a").await.unwrap()[0], (0, 0));
+    let largest = vec![record("s", 0, &"k".repeat(super::KEY_MOST), &"v".repeat(super::VALUE_MOST))];
+    engine.append(largest).await.unwrap();
+    assert_eq!(engine.read("s", 0, 0, 1).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn groups_of_one_name_work_on_the_same_topics_and_name_all_offsets() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    engine
+        .declare(&[spec("b", 4, Retention::Milliseconds(DAY)), spec("c", 3, Retention::Compacted)])
+        .await
+        .unwrap();
+    let with = |companion: &str, state: &str| Membership {
+        companions: vec![companion.into()],
+        state: Some(state.into()),
+        ..membership("g", "a")
+    };
+    let mut member = engine.join(with("b", "s")).await.unwrap();
+    for wrong in [with("c", "s"), with("a", "s"), with("b", "b"), with("nowhere", "s"), membership("g", "a")]
+    {
+        let joined = engine.join(wrong.clone()).await.map(|_| ());
+        assert!(matches!(joined, Err(TopicError::Refused(_))), "{wrong:?}: {joined:?}");
+    }
+    let generation = assigned(&mut member).await[0].1;
+    let turn = |offsets: &[(&str, u64)]| Turn {
+        partition: 0,
+        generation,
+        offsets: offsets.iter().map(|(topic, offset)| ((*topic).into(), *offset)).collect(),
+        records: vec![],
+    };
+    for wrong in
+        [turn(&[]), turn(&[("a", 0)]), turn(&[("a", 0), ("a", 0)]), turn(&[("a", 0), ("b", 0), ("s", 0)])]
+    {
+        let refused = member.commit(wrong).await;
+        assert!(matches!(refused, Err(CommitError::Engine(TopicError::Refused(_)))), "{refused:?}");
+    }
+    member.commit(turn(&[("b", 0), ("a", 0)])).await.unwrap();
+}
+
+#[tokio::test]
+async fn partitions_take_turns() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    let records = (0..40).map(|n| record("a", n % 4, "k", &n.to_string()));
+    engine.append(records.collect()).await.unwrap();
+    let mut member = engine.join(membership("g", "a")).await.unwrap();
+    assigned(&mut member).await;
+    let mut order = Vec::new();
+    for _ in 0..8 {
+        let Ok(Happening::Records(batch)) = member.next(5).await else { panic!("no records") };
+        order.push(batch.partition);
+    }
+    assert_eq!(order, [0, 1, 2, 3, 0, 1, 2, 3]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_append_at_once_and_each_finds_its_own_in_order() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    let tasks = (0..100_u32).map(|task| {
+        let engine = engine.clone();
+        tokio::spawn(async move {
+            for n in 0..5 {
+                let mut records = vec![record("a", task % 4, &task.to_string(), &n.to_string())];
+                records.push(record("s", task % 4, &task.to_string(), &n.to_string()));
+                engine.append(records).await.unwrap();
+            }
+        })
+    });
+    futures::future::join_all(tasks).await.into_iter().for_each(Result::unwrap);
+    let mut seen = std::collections::BTreeMap::<Vec<u8>, Vec<String>>::new();
+    for partition in 0..4 {
+        for record in engine.read("a", partition, 0, 1_000).await.unwrap() {
+            seen.entry(record.key.clone()).or_default().extend(values(&[record]));
+        }
+        let state = engine.read("s", partition, 0, 1_000).await.unwrap();
+        assert!(state.len() == 25 && values(&state).iter().all(|v| v == "4"), "{state:?}");
+    }
+    assert_eq!(seen.len(), 100);
+    assert!(seen.values().all(|values| *values == ["0", "1", "2", "3", "4"]), "{seen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_power_cut_in_the_middle_leaves_what_was_acknowledged() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 0).await;
+    let done = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let writing = tokio::spawn({
+        let (engine, done) = (engine.clone(), done.clone());
+        async move {
+            for n in 0.. {
+                let records = vec![record("a", 0, "k", &n.to_string()), record("s", 0, "n", &n.to_string())];
+                engine.append(records).await.unwrap();
+                done.store(n + 1, std::sync::atomic::Ordering::SeqCst);
+            }
+        }
+    });
+    for _ in 0..5 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let acknowledged = done.load(std::sync::atomic::Ordering::SeqCst);
+        let left = scratch_dir();
+        cut_power(dir.path(), left.path());
+        let engine = opened(left.path(), 0).await;
+        let records = values(&engine.read("a", 0, 0, usize::MAX).await.unwrap());
+        assert!(u64::try_from(records.len()).unwrap() >= acknowledged, "{} of {acknowledged}", records.len());
+        assert!(records.iter().enumerate().all(|(n, value)| *value == n.to_string()));
+        let state = values(&engine.read("s", 0, 0, 9).await.unwrap());
+        assert_eq!(state.last(), records.last(), "one append is there in part");
+    }
+    writing.abort();
+    assert!(writing.await.unwrap_err().is_cancelled());
+}
+
+/// Members come, go, fall silent and call, in any order; nobody ever works on what another works on, and
+/// when all call, all is shared out evenly.
+#[test]
+fn partitions_are_shared_whatever_members_do() {
+    for seed in 1..300_u64 {
+        let mut luck = seed;
+        let mut draw = |n: usize| {
+            luck ^= luck << 13;
+            luck ^= luck >> 7;
+            luck ^= luck << 17;
+            usize::try_from(luck % 1_000_003).unwrap() % n
+        };
+        let partitions = 1 + draw(9);
+        let mut share = Share::new(partitions);
+        // A member, and the partitions that it believes to be its own.
+        let mut members: Vec<(u64, Vec<(u32, u64)>)> = Vec::new();
+        let call = |share: &mut Share, (me, works): &mut (u64, Vec<(u32, u64)>)| {
+            share.enter(*me);
+            works.retain(|(p, claim)| share.is_ours(*me, *p, *claim));
+            let fresh = share.fresh(*me);
+            works.extend(fresh.into_iter().filter(|(p, claim)| share.announce(*me, *p, *claim)));
+            share.revoke(*me);
+            share.exit(*me);
+        };
+        for _ in 0..60 {
+            match draw(8) {
+                0 => members.push((share.join(), vec![])),
+                1 if !members.is_empty() => share.leave(members.swap_remove(draw(members.len())).0),
+                2 => drop(share.expire(Duration::ZERO)),
+                3 if !members.is_empty() => {
+                    let (me, works) = &members[draw(members.len())];
+                    works.first().into_iter().for_each(|(p, claim)| share.release(*me, *p, *claim));
+                }
+                _ if !members.is_empty() => {
+                    let at = draw(members.len());
+                    call(&mut share, &mut members[at]);
+                }
+                _ => {}
+            }
+            for partition in 0..u32::try_from(partitions).unwrap() {
+                let working = |(me, works): &&(u64, Vec<(u32, u64)>)| {
+                    works.iter().any(|(p, claim)| *p == partition && share.is_ours(*me, *p, *claim))
+                };
+                assert!(members.iter().filter(working).count() <= 1, "seed {seed}");
+            }
+        }
+        for _ in 0..4 {
+            members.iter_mut().for_each(|member| call(&mut share, member));
+        }
+        let counts: Vec<usize> = members.iter().map(|(_, works)| works.len()).collect();
+        if let (Some(least), Some(most)) = (counts.iter().min(), counts.iter().max()) {
+            assert!(
+                counts.iter().sum::<usize>() == partitions && most - least <= 1,
+                "seed {seed}: {counts:?}"
+            );
         }
     }
 }
 
+/// The figures of the engine: `cargo test -p topic figures -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures, and takes its time"]
 async fn figures() {
     let dir = tempfile::tempdir().unwrap();
     let engine = Embedded::open(dir.path(), Clock::real(0)).unwrap();
-    engine.declare(&[spec("a", 64, Retention::Milliseconds(DAY))]).await.unwrap();
+    let specs = [spec("a", 64, Retention::Milliseconds(DAY)), spec("s", 64, Retention::Compacted)];
+    engine.declare(&specs).await.unwrap();
     let value = "v".repeat(200);
+    let timed = |what: &str, watch: Stopwatch| println!("{what}: {:?}", watch.elapsed());
     for _ in 0..3 {
         let records: Vec<_> = (0..12_000).map(|n| record("a", n % 64, "key", &value)).collect();
         let watch = Stopwatch::start();
         engine.append(records).await.unwrap();
-        println!("append 12,000 of 200 B: {:?}", watch.elapsed());
+        timed("append 12,000 of 200 B", watch);
     }
     let watch = Stopwatch::start();
     for n in 0..200 {
         engine.append(vec![record("a", n % 64, "key", &value)]).await.unwrap();
     }
-    println!("append one, one after the other: {:?}", watch.elapsed() / 200);
+    timed("append one, 200 times", watch);
     let watch = Stopwatch::start();
-    let tasks: Vec<_> = (0..2_000)
-        .map(|n| {
-            let (engine, record) = (engine.clone(), record("a", n % 64, "key", &value));
-            tokio::spawn(async move { engine.append(vec![record]).await.unwrap() })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
+    let tasks = (0..2_000).map(|n| {
+        let (engine, record) = (engine.clone(), record("a", n % 64, "key", &value));
+        tokio::spawn(async move { engine.append(vec![record]).await })
+    });
+    assert!(futures::future::join_all(tasks).await.into_iter().all(|done| done.unwrap().is_ok()));
+    timed("append one, 2,000 at once", watch);
+    let membership = Membership { state: Some("s".into()), mode: Mode::Atomic, ..membership("g", "a") };
+    let mut member = engine.join(membership).await.unwrap();
+    assigned(&mut member).await;
+    let (watch, mut turns, mut count) = (Stopwatch::start(), 0_u32, 0);
+    while count < 36_000 {
+        let Ok(Happening::Records(batch)) = member.next(500).await else { panic!("no records") };
+        let (partition, generation) = (batch.partition, batch.generation);
+        count += batch.records.len();
+        let state = |r: &Record| record("s", partition, &r.offset.to_string(), &value);
+        let records = batch.records.iter().map(state).collect();
+        let offsets = member.positions(partition);
+        member.commit(Turn { partition, generation, offsets, records }).await.unwrap();
+        turns += 1;
     }
-    println!("append 2,000 at once, one each: {:?}", watch.elapsed());
+    println!("turns of up to 500, state for each: {turns} turns, {count} records, {:?}", watch.elapsed());
+    drop(member);
+    for _ in 0..80 {
+        let records: Vec<_> = (0..12_000).map(|n| record("a", n % 64, "key", &value)).collect();
+        engine.append(records).await.unwrap();
+    }
+    let watch = Stopwatch::start();
+    let read = engine.read("a", 0, 0, 10_000).await.unwrap().len();
+    timed(&format!("read {read}"), watch);
+    engine.close();
+    let watch = Stopwatch::start();
+    let engine = Embedded::open(dir.path(), Clock::real(0)).unwrap();
+    timed("open again with a million records", watch);
+    assert_eq!(engine.bounds("a").await.unwrap().iter().map(|(_, end)| end).sum::<u64>(), 998_200);
 }

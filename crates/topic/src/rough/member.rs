@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 
 use super::{Crash, Odds, Rough};
-use crate::port::{
-    CommitError, Happening, Member, Membership, Offsets, Record, TopicError, Topics as _, Turn,
-};
+use crate::port::{CommitError, Happening, Member, Membership, Offsets, Record, TopicError, Turn};
 
 pub(super) struct RoughMember {
     rough: Rough,

@@ -1,0 +1,28 @@
+//! The raw loop: the same number of keys and bytes straight into the embedded engine's own library, one
+//! batch of the same size and one sync, with nothing of ours around it.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::Context as _;
+use runtime::clock::Stopwatch;
+
+/// Writes `count` values of `bytes` bytes in batches of `batch`, each synced; returns how long it took.
+pub fn write(dir: &Path, count: usize, bytes: usize, batch: usize) -> anyhow::Result<Duration> {
+    let database = fjall::Database::builder(dir).open().context("open the raw database")?;
+    let keyspace = database.keyspace("raw", fjall::KeyspaceCreateOptions::default)?;
+    let value = vec![7_u8; bytes];
+    let watch = Stopwatch::start();
+    let mut next = 0_u64;
+    while next < count as u64 {
+        let mut writes = database.batch();
+        for _ in 0..batch.min(count - usize::try_from(next).unwrap_or(count)) {
+            // Spread like hashed keys are, so that the comparison is not one with a plain append.
+            let key = [next.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes(), next.to_be_bytes()].concat();
+            writes.insert(&keyspace, key, &value);
+            next += 1;
+        }
+        writes.commit()?;
+        database.persist(fjall::PersistMode::SyncData)?;
+    }
+    Ok(watch.elapsed())
+}

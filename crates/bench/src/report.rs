@@ -1,0 +1,87 @@
+//! What a bench comes out with, for people and for machines.
+
+use std::{fmt, time::Duration};
+
+use serde::Serialize;
+
+/// One bench's result.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub bench: String,
+    /// The engine and what it acknowledged.
+    pub engine: String,
+    pub machine: String,
+    pub figures: Vec<Figure>,
+    pub oracle: Oracle,
+}
+
+/// One figure beside what it is compared with.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    pub name: String,
+    /// The median of all rounds.
+    pub value: f64,
+    pub unit: String,
+    pub least: f64,
+    pub most: f64,
+    /// The raw loop's median, in the same unit.
+    pub against: f64,
+    /// `value / against`.
+    pub ratio: f64,
+}
+
+/// What was checked, and whether it held.
+#[derive(Clone, Debug, Serialize)]
+pub struct Oracle {
+    pub checked: String,
+    pub held: bool,
+}
+
+impl Figure {
+    /// Things done per second, from the rounds of both sides.
+    #[allow(clippy::cast_precision_loss, reason = "a rate for people to read")]
+    pub fn rate(name: &str, things: usize, rounds: &[Duration], raw: &[Duration]) -> Self {
+        let per_second = |round: &Duration| things as f64 / round.as_secs_f64().max(1e-9);
+        let ours = sorted(rounds.iter().map(per_second));
+        let against = median(&sorted(raw.iter().map(per_second)));
+        let value = median(&ours);
+        let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
+        Self { name: name.into(), value, unit: "per second".into(), least, most, against, ratio: value / against }
+    }
+
+    /// Seconds for the whole.
+    pub fn seconds(name: &str, rounds: &[Duration], raw: &[Duration]) -> Self {
+        let ours = sorted(rounds.iter().map(Duration::as_secs_f64));
+        let against = median(&sorted(raw.iter().map(Duration::as_secs_f64)));
+        let value = median(&ours);
+        let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
+        Self { name: name.into(), value, unit: "seconds".into(), least, most, against, ratio: value / against }
+    }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// What a reader of the figures needs to know of the machine.
+pub fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let build = if cfg!(debug_assertions) { "debug build" } else { "release build" };
+    format!("{cores} cores, {}-{}, {build}", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} on {} ({})", self.bench, self.engine, self.machine)?;
+        for Figure { name, value, unit, least, most, against, ratio } in &self.figures {
+            writeln!(f, "  {name}: {value:.4} {unit} (from {least:.4} to {most:.4}); raw loop {against:.4}; ratio {ratio:.2}")?;
+        }
+        write!(f, "  checked: {}: {}", self.oracle.checked, if self.oracle.held { "held" } else { "BROKEN" })
+    }
+}

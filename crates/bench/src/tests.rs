@@ -1,0 +1,19 @@
+//! Every bench runs small as a test: its oracle must hold, its figures must be figures.
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_bench_runs_small_and_its_oracle_holds() {
+    for (name, ..) in crate::BENCHES {
+        let report = crate::run(name, Some(300), &|_| {}).await.unwrap();
+        assert!(report.oracle.held, "{report}");
+        assert!(!report.figures.is_empty());
+        for figure in &report.figures {
+            assert!(figure.value > 0.0 && figure.against > 0.0 && figure.ratio.is_finite(), "{report}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_bench_names_the_known_ones() {
+    let error = crate::run("fan", None, &|_| {}).await.unwrap_err().to_string();
+    assert!(error.contains("fanout") && error.contains("log"), "{error}");
+}

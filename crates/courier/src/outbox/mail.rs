@@ -1,0 +1,79 @@
+//! A mail read back from its file, as a mail client would see it.
+
+use std::fmt;
+
+use mail_parser::{Address, HeaderValue, Message, MessageParser, PartType};
+
+/// One mail.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Mail {
+    /// All headers in order, decoded.
+    pub headers: Vec<(String, String)>,
+    pub html: String,
+    pub text: String,
+    /// The file.
+    pub raw: Vec<u8>,
+}
+
+// An address never reaches a log by accident.
+impl fmt::Debug for Mail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mail").field("bytes", &self.raw.len()).finish_non_exhaustive()
+    }
+}
+
+impl Mail {
+    /// Takes a mail apart; what cannot be understood is empty.
+    pub fn parse(raw: Vec<u8>) -> Self {
+        let parsed = MessageParser::default().parse(&raw).unwrap_or_default();
+        let headers = parsed.headers().iter().map(|header| {
+            (header.name.as_str().to_owned(), shown(&header.value, || raw_header(&raw, header)))
+        });
+        let headers = headers.collect();
+        let (html, text) = (body(&parsed, true), body(&parsed, false));
+        Self { headers, html, text, raw }
+    }
+
+    /// The first header of this name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// The part of one sort, with the line ends of a text.
+fn body(parsed: &Message<'_>, html: bool) -> String {
+    let text = parsed.parts.iter().find_map(|part| match &part.body {
+        PartType::Html(text) if html => Some(text),
+        PartType::Text(text) if !html => Some(text),
+        _ => None,
+    });
+    text.map(|text| text.replace("\r\n", "\n")).unwrap_or_default()
+}
+
+fn shown(value: &HeaderValue<'_>, raw: impl Fn() -> String) -> String {
+    match value {
+        HeaderValue::Text(text) => text.to_string(),
+        HeaderValue::Address(address) => addresses(address),
+        _ => raw(),
+    }
+}
+
+/// As it was written, but on one line.
+fn raw_header(raw: &[u8], header: &mail_parser::Header<'_>) -> String {
+    let range = header.offset_start as usize..header.offset_end as usize;
+    let text = String::from_utf8_lossy(raw.get(range).unwrap_or_default());
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// Addresses with their names.
+pub(super) fn addresses(address: &Address<'_>) -> String {
+    let one = |one: &mail_parser::Addr<'_>| {
+        let address = one.address.as_deref().unwrap_or_default();
+        match one.name.as_deref() {
+            Some(name) => format!("{name} <{address}>"),
+            None => address.to_owned(),
+        }
+    };
+    address.iter().map(one).collect::<Vec<_>>().join(", ")
+}

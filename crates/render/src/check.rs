@@ -1,0 +1,117 @@
+//! Renders everything in a catalogue with example data, before a person has to find out.
+
+use std::collections::BTreeMap;
+
+use catalogue::{Audience, Catalogue, KindDef, Problems, SUBJECT};
+use minijinja::UndefinedBehavior;
+use model::{
+    Because, Millis, Reason, State, SubjectRef,
+    civil::Zone,
+    plan::Plan,
+};
+
+use crate::{
+    Renderer,
+    input::{ItemInput, MailInput, RenderError, SectionInput},
+};
+
+/// Items of each kind in an example mail: enough for a row that is not full.
+const ITEMS: usize = 3;
+
+impl Renderer {
+    /// Renders every kind and plan with example data: once with all fields, where a value that is not
+    /// there is an error, and once with none, as a hasty upstream sends it.
+    pub fn check(catalogue: &Catalogue) -> Problems {
+        let mut problems = Problems::default();
+        let modes = [(UndefinedBehavior::SemiStrict, true), (UndefinedBehavior::Chainable, false)];
+        for (missing, full) in modes {
+            let renderer = match Self::compile(catalogue, missing) {
+                Ok(renderer) => renderer,
+                Err(found) => return found,
+            };
+            for plan in catalogue.plans.by_name.values() {
+                if let Err(RenderError::Template(problem)) = renderer.example(catalogue, plan, full) {
+                    problems.extend([*problem]);
+                }
+            }
+        }
+        match problems.settle() {
+            Ok(()) => Problems::default(),
+            Err(problems) => problems,
+        }
+    }
+
+    fn example(&self, catalogue: &Catalogue, plan: &Plan, full: bool) -> Result<(), RenderError> {
+        let state = |subject: &SubjectRef| {
+            if full { catalogue.example(subject.kind()) } else { State::default() }
+        };
+        let told = |kind: &&KindDef| plan.section_of(&kind.name).is_some();
+        let mut subjects = BTreeMap::new();
+        for kind in catalogue.kinds.values().filter(told) {
+            for number in 1..=ITEMS {
+                let Some(subject) = Catalogue::example_ref(kind.subject(), number) else { continue };
+                for related in catalogue.related_refs(&state(&subject)) {
+                    subjects.insert(related.clone(), state(&related));
+                }
+                subjects.insert(subject.clone(), state(&subject));
+            }
+        }
+        let examples: BTreeMap<_, _> =
+            catalogue.kinds.values().filter(told).map(|kind| (&kind.name, examples(kind, &subjects))).collect();
+        let sections: Vec<SectionInput<'_>> = plan
+            .sections
+            .iter()
+            .map(|section| SectionInput {
+                title: &section.title,
+                items: section.kinds.iter().filter_map(|kind| examples.get(kind)).flatten().map(Example::item).collect(),
+                more: usize::from(full),
+            })
+            .collect();
+        self.mail(&MailInput {
+            plan: &plan.name,
+            name: full.then_some("Ann"),
+            zone: &Zone::UTC,
+            due: Millis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
+            sections: &sections,
+            related: &subjects,
+        })
+        .map(|_| ())
+    }
+}
+
+/// One example of a kind.
+struct Example<'a> {
+    kind: &'a KindDef,
+    subject: &'a SubjectRef,
+    state: &'a State,
+    reasons: Vec<Reason>,
+    maybe: bool,
+}
+
+impl Example<'_> {
+    fn item(&self) -> ItemInput<'_> {
+        ItemInput {
+            kind: &self.kind.name,
+            subject: self.subject,
+            state: self.state,
+            reasons: &self.reasons,
+            maybe: self.maybe,
+        }
+    }
+}
+
+fn examples<'a>(kind: &'a KindDef, subjects: &'a BTreeMap<SubjectRef, State>) -> Vec<Example<'a>> {
+    let of_kind = subjects.iter().filter(|(subject, _)| subject.kind() == kind.subject());
+    let examples = of_kind.map(|(subject, state)| {
+        let Audience::FollowersOf(fields) = &kind.to;
+        let followed = fields.iter().filter_map(|field| match field.as_str() {
+            SUBJECT => Some(subject.clone()),
+            field => state.get(field).and_then(|value| value.refs().first().cloned()),
+        });
+        let reasons = followed
+            .map(|target| Reason { kind: kind.name.clone(), because: Because::Follows(target) })
+            .collect();
+        Example { kind, subject, state, reasons, maybe: subject.id() == "1" }
+    });
+    examples.collect()
+}

@@ -1,0 +1,262 @@
+//! The renderer: compiled once for a catalogue, then a function from facts to a mail.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    io::{self, Write},
+};
+
+use catalogue::{
+    Catalogue, KindDef, Mail, Problem, Problems,
+    problem::Source,
+};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value as Scripted};
+use model::{Because, PlanName, SubjectRef};
+
+use crate::{
+    clean, filters,
+    input::{ItemInput, MailInput, RenderError, Rendered},
+    layout::{self, Layout},
+    limits::{
+        FUEL, HEADLINE_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX, RECURSION_MAX, SAYS_CHARS_MAX,
+    },
+    values::{Moment, Named, Views},
+};
+
+/// Compiled layouts and texts of one catalogue.
+pub struct Renderer {
+    catalogue: Catalogue,
+    env: Environment<'static>,
+    layouts: BTreeMap<PlanName, Layout>,
+}
+
+/// A text of the catalogue, by which it is found in the environment.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Html(&'a PlanName, &'a Mail),
+    Text(&'a PlanName, &'a Mail),
+    Headline(&'a PlanName, &'a Mail),
+    Preheader(&'a PlanName, &'a Mail),
+    Says(&'a KindDef),
+}
+
+/// What is given to a text at its root.
+type Roots = BTreeMap<&'static str, Scripted>;
+
+impl Renderer {
+    /// Compiles every layout and text of a catalogue.
+    pub fn new(catalogue: &Catalogue) -> Result<Self, Problems> {
+        // A field that is not there is empty: a mail is not held back for a missing picture.
+        Self::compile(catalogue, UndefinedBehavior::Chainable)
+    }
+
+    pub(crate) fn compile(catalogue: &Catalogue, missing: UndefinedBehavior) -> Result<Self, Problems> {
+        let mut env = Environment::empty();
+        filters::install(&mut env);
+        env.set_auto_escape_callback(|name| {
+            if name.starts_with("html/") { AutoEscape::Html } else { AutoEscape::None }
+        });
+        env.set_undefined_behavior(missing);
+        env.set_fuel(Some(FUEL));
+        env.set_recursion_limit(RECURSION_MAX);
+        env.set_debug(true);
+        let mut renderer = Self { catalogue: catalogue.clone(), env, layouts: BTreeMap::new() };
+        let mut problems = Problems::default();
+        for kind in catalogue.kinds.values() {
+            renderer.add(Part::Says(kind), &kind.says, &mut problems);
+        }
+        for (plan, mail) in &catalogue.mails {
+            renderer.add(Part::Headline(plan, mail), &mail.headline, &mut problems);
+            renderer.add(Part::Preheader(plan, mail), &mail.preheader, &mut problems);
+            renderer.add(Part::Text(plan, mail), &mail.text, &mut problems);
+            match layout::compile(Source { file: &mail.template_file, text: &mail.template }) {
+                Ok(layout) => {
+                    let html = layout.html.clone();
+                    renderer.layouts.insert(plan.clone(), layout);
+                    renderer.add(Part::Html(plan, mail), &html, &mut problems);
+                }
+                Err(found) => problems.extend(found.0),
+            }
+        }
+        problems.settle().map(|()| renderer)
+    }
+
+    fn add(&mut self, part: Part<'_>, text: &str, problems: &mut Problems) {
+        if let Err(error) = self.env.add_template_owned(part.template(), text.to_string()) {
+            problems.extend([self.problem(part, &error)]);
+        }
+    }
+
+    /// Renders one mail.
+    pub fn mail(&self, input: &MailInput<'_>) -> Result<Rendered, RenderError> {
+        let plan = input.plan;
+        let mail = self.catalogue.mails.get(plan).ok_or_else(|| RenderError::NoPlan(plan.clone()))?;
+        let mut roots = self.roots(input)?;
+        let headline = clean::line(&self.render(Part::Headline(plan, mail), &roots)?, HEADLINE_CHARS_MAX);
+        let preheader = if mail.preheader.is_empty() {
+            first_said(&roots)
+        } else {
+            self.render(Part::Preheader(plan, mail), &roots)?
+        };
+        let preheader = clean::line(&preheader, PREHEADER_CHARS_MAX);
+        roots.insert("headline", Scripted::from(headline.as_str()));
+        roots.insert("preheader", Scripted::from(preheader.as_str()));
+        let html = self.render(Part::Html(plan, mail), &roots)?;
+        let text = clean::wrapped(&self.render(Part::Text(plan, mail), &roots)?);
+        Ok(Rendered { headline, preheader, html, text })
+    }
+
+    fn roots(&self, input: &MailInput<'_>) -> Result<Roots, RenderError> {
+        let mut views = Views::new(&self.catalogue, input.zone, input.due, input.related);
+        let mut sections = Vec::new();
+        let mut all = Vec::new();
+        for section in input.sections.iter().filter(|section| !section.items.is_empty()) {
+            let mut items = Vec::new();
+            for item in &section.items {
+                items.push(self.item(item, &mut views)?);
+            }
+            all.extend(items.iter().cloned());
+            let title = clean::value(section.title);
+            let parts = [
+                ("title", Scripted::from(title.as_str())),
+                ("items", Scripted::from(items)),
+                ("more", Scripted::from(section.more)),
+            ];
+            sections.push(named(title, parts));
+        }
+        let name = input.name.map(|name| clean::line(name, usize::MAX)).filter(|name| !name.is_empty());
+        Ok(BTreeMap::from([
+            ("name", name.map_or(Scripted::UNDEFINED, Scripted::from)),
+            ("due", Moment::new(input.due, input.zone, input.due).map_or(Scripted::UNDEFINED, Scripted::from_object)),
+            ("count", Scripted::from(all.len())),
+            ("items", Scripted::from(all)),
+            ("sections", Scripted::from(sections)),
+        ]))
+    }
+
+    fn item<'a>(&self, item: &ItemInput<'a>, views: &mut Views<'a>) -> Result<Scripted, RenderError> {
+        let kind = self.catalogue.kinds.get(item.kind).ok_or_else(|| RenderError::NoKind(item.kind.clone()))?;
+        let subject = views.subject(item.subject, item.state);
+        let mut roots: BTreeMap<String, Scripted> = views.references(item.subject, item.state).into_iter().collect();
+        roots.insert("subject".to_string(), subject.clone());
+        let says = clean::line(&self.render(Part::Says(kind), &roots)?, SAYS_CHARS_MAX);
+        let name = views.name(item.subject, item.state);
+        let name = if name.is_empty() { says.clone() } else { name };
+        let parts = [
+            ("kind", Scripted::from(kind.name.as_str())),
+            ("says", Scripted::from(says)),
+            ("why", Scripted::from(why(item, views))),
+            ("maybe", Scripted::from(item.maybe)),
+            ("name", Scripted::from(name.as_str())),
+            ("subject", subject),
+        ];
+        Ok(named(name, parts))
+    }
+
+    fn render<R: Clone + Into<Scripted>>(&self, part: Part<'_>, roots: &R) -> Result<String, RenderError> {
+        let failed = |error: &Error| RenderError::Template(Box::new(self.problem(part, error)));
+        let template = self.env.get_template(&part.template()).map_err(|error| failed(&error))?;
+        let mut out = Capped::default();
+        match template.render_captured_to(roots.clone(), &mut out) {
+            // Texts are made of texts, so this is one.
+            Ok(_) => Ok(String::from_utf8_lossy(&out.bytes).into_owned()),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// What the engine says about a text, at the place in the file the text is from.
+    fn problem(&self, part: Part<'_>, error: &Error) -> Problem {
+        let what = match error.kind() {
+            ErrorKind::OutOfFuel => "this text takes too many steps".to_string(),
+            ErrorKind::WriteFailure => format!("this text is longer than {PART_BYTES_MAX} bytes"),
+            ErrorKind::UndefinedError => "this is not there for every item: ask with `{% if %}` first".to_string(),
+            kind => error.detail().map_or_else(|| kind.to_string(), str::to_string),
+        };
+        let offset = error.range().map(|range| range.start);
+        let in_catalogue = |line: usize, of: String| {
+            let source = Source { file: &self.catalogue.file, text: "" };
+            source.problem(line, 1, format!("{of}: {what}"))
+        };
+        match part {
+            Part::Html(plan, mail) => {
+                let origin = |offset| self.layouts.get(plan).map_or(0, |layout| layout.origin(offset));
+                let source = Source { file: &mail.template_file, text: &mail.template };
+                source.problem_at(offset.map_or(0, origin), what)
+            }
+            Part::Text(_, mail) => {
+                let source = Source { file: &mail.text_file, text: &mail.text };
+                source.problem_at(offset.unwrap_or(0), what)
+            }
+            Part::Headline(plan, mail) => in_catalogue(mail.line, format!("headline of `{plan}`")),
+            Part::Preheader(plan, mail) => in_catalogue(mail.line, format!("preheader of `{plan}`")),
+            Part::Says(kind) => in_catalogue(kind.line, format!("what `{}` says", kind.name)),
+        }
+    }
+}
+
+impl Part<'_> {
+    fn template(&self) -> String {
+        match self {
+            Self::Html(plan, _) => format!("html/{plan}"),
+            Self::Text(plan, _) => format!("text/{plan}"),
+            Self::Headline(plan, _) => format!("headline/{plan}"),
+            Self::Preheader(plan, _) => format!("preheader/{plan}"),
+            Self::Says(kind) => format!("says/{}", kind.name),
+        }
+    }
+}
+
+fn named<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
+    let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
+    Scripted::from_object(Named { parts, name })
+}
+
+fn first_said(roots: &Roots) -> String {
+    let first = roots.get("items").and_then(|items| items.get_item_by_index(0).ok());
+    let says = first.and_then(|item| item.get_attr("says").ok());
+    says.map(|says| says.to_string()).unwrap_or_default()
+}
+
+/// Why the person gets this, in their words: `you follow Ann Lee and this town`.
+fn why(item: &ItemInput<'_>, views: &Views<'_>) -> String {
+    let called = |target: &SubjectRef| {
+        let state = if target == item.subject { Some(item.state) } else { views.related.get(target) };
+        let name = state.map(|state| views.name(target, state)).filter(|name| !name.is_empty());
+        name.unwrap_or_else(|| format!("this {}", clean::value(target.kind())))
+    };
+    let mut followed: Vec<String> = Vec::new();
+    for reason in item.reasons {
+        let Because::Follows(target) = &reason.because;
+        let name = called(target);
+        if !followed.contains(&name) {
+            followed.push(name);
+        }
+    }
+    if followed.is_empty() { String::new() } else { format!("you follow {}", filters::and(&followed)) }
+}
+
+/// Takes so many bytes and then no more.
+#[derive(Default)]
+struct Capped {
+    bytes: Vec<u8>,
+}
+
+impl Write for Capped {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > PART_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Renderer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Renderer({})", self.catalogue.name)
+    }
+}

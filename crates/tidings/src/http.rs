@@ -1,0 +1,133 @@
+//! The HTTP of `up`: the way in, metrics, health, the admin paths of the command line, and the page.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{HeaderName, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use catalogue::Catalogue;
+use courier::outbox::Outbox;
+use model::{Millis, Tenant};
+use secrecy::SecretString;
+
+use crate::{config::ApiKey, datadir::DemoClock, house::House};
+
+mod admin;
+mod clock;
+pub mod guard;
+mod health;
+mod look;
+mod outbox;
+mod page;
+mod person;
+mod publish;
+mod quarantine;
+#[cfg(test)]
+mod tests;
+mod way;
+mod windows;
+
+use guard::{Guard, Stopped};
+
+/// What the paths work with.
+pub struct App {
+    pub house: Arc<House>,
+    pub catalogue: Arc<Catalogue>,
+    pub outbox: Arc<Outbox>,
+    pub clock: Arc<DemoClock>,
+    pub tenant: Tenant,
+    /// Whether the clock may be moved.
+    pub is_demo: bool,
+    pub guard: Guard,
+    pub disk_low: ingest::DiskGauge,
+    pub intake: ingest::Config,
+    pub pages: page::Pages,
+}
+
+/// What goes into every handler.
+type Shared = State<Arc<App>>;
+
+impl App {
+    fn now(&self) -> Millis {
+        Millis(self.clock.clock().now())
+    }
+
+    /// The field by which subjects of a type are called.
+    fn called(&self, subject: &str) -> Option<String> {
+        self.catalogue.subjects.get(subject)?.called.clone()
+    }
+
+    /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
+    fn intake(&self, keys: &[ApiKey]) -> Router {
+        let key = |key: &ApiKey| ingest::ApiKey::new(&key.key, key.tenant.clone());
+        ingest::router(ingest::Http {
+            ports: self.house.intake().clone(),
+            config: self.intake.clone(),
+            keys: (!keys.is_empty()).then(|| keys.iter().map(key).collect()),
+            disk_low: self.disk_low.clone(),
+        })
+    }
+}
+
+/// All paths.
+pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
+    let pages = Router::new()
+        .merge(way::routes())
+        .merge(outbox::routes())
+        .merge(person::routes())
+        .merge(publish::routes())
+        .merge(quarantine::routes())
+        .merge(clock::routes())
+        .layer(from_fn_with_state(app.clone(), page::known));
+    let admin = admin::routes()
+        .merge(Router::new().nest("/admin", app.intake(&[])))
+        .layer(from_fn_with_state(app.clone(), admin::known));
+    Router::new()
+        .merge(pages)
+        .merge(admin)
+        .merge(health::routes())
+        .route("/style.css", get(page::style))
+        .fallback(page::missing)
+        .with_state(app.clone())
+        .merge(app.intake(keys))
+        .layer(from_fn_with_state(app, guarded))
+}
+
+/// Around everything: who may ask, and what a browser may do with the answer.
+async fn guarded(State(app): Shared, request: Request, next: Next) -> Response {
+    let mut response = match app.guard.admits(request.method(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(stopped) => stopped.into_response(),
+    };
+    guard::harden(response.headers_mut());
+    response
+}
+
+impl IntoResponse for Stopped {
+    fn into_response(self) -> Response {
+        let Self(status, what) = self;
+        (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{what}\n")).into_response()
+    }
+}
+
+/// A handler that could not do it.
+pub struct Oops(anyhow::Error);
+
+impl<E: Into<anyhow::Error>> From<E> for Oops {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for Oops {
+    fn into_response(self) -> Response {
+        tracing::error!(error = format!("{:#}", self.0), "a page could not be made");
+        // What went wrong inside is for the log, not for whoever asks.
+        Stopped(StatusCode::INTERNAL_SERVER_ERROR, "this did not work; the log says more").into_response()
+    }
+}

@@ -1,0 +1,83 @@
+//! The admin paths: what the command line asks of a running house. Each needs the token of `admin.json`.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::{Query, Request, State},
+    http::StatusCode,
+    middleware::Next,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use model::Person;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{App, Oops, Shared};
+use crate::{
+    days,
+    quarantine::{self, Verdict},
+};
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/admin/stages", get(stages))
+        .route("/admin/days", get(days_of))
+        .route("/admin/quarantine", get(list).post(settle))
+}
+
+/// Stops who does not show the token.
+pub async fn known(State(app): Shared, request: Request, next: Next) -> Response {
+    if app.guard.is_admin(request.headers()) {
+        next.run(request).await
+    } else {
+        refuse(StatusCode::UNAUTHORIZED, "the token of admin.json is needed: `Authorization: Bearer <token>`")
+    }
+}
+
+fn refuse(status: StatusCode, why: impl std::fmt::Display) -> Response {
+    (status, Json(json!({"error": why.to_string()}))).into_response()
+}
+
+async fn stages(State(app): Shared) -> Result<Response, Oops> {
+    Ok(Json(app.house.stages().await?).into_response())
+}
+
+#[derive(Deserialize)]
+struct DaysQuery {
+    person: String,
+    since: Option<i32>,
+}
+
+async fn days_of(State(app): Shared, Query(query): Query<DaysQuery>) -> Result<Response, Oops> {
+    let person = match Person::new(&query.person) {
+        Ok(person) => person,
+        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
+    };
+    let called = |of: &str| app.called(of);
+    let since = query.since.unwrap_or(days::DAYS_MAX);
+    let store = &*app.house.engines().store;
+    let days = days::read(store, &app.tenant, &person, since, app.now(), &called).await?;
+    Ok(Json(days).into_response())
+}
+
+async fn list(State(app): Shared) -> Result<Response, Oops> {
+    Ok(Json(quarantine::list(&*app.house.engines().topics).await?).into_response())
+}
+
+#[derive(Deserialize)]
+struct Settle {
+    verdict: Verdict,
+    /// `None` is all that wait.
+    items: Option<Vec<u64>>,
+}
+
+async fn settle(State(app): Shared, Json(asked): Json<Settle>) -> Response {
+    let log = &*app.house.engines().topics;
+    match quarantine::settle(log, asked.items.as_deref(), asked.verdict, app.now()).await {
+        Ok(settled) => Json(json!({"settled": settled})).into_response(),
+        // An item that does not wait, or a record that is gone.
+        Err(error) => refuse(StatusCode::CONFLICT, format!("{error:#}")),
+    }
+}

@@ -1,0 +1,102 @@
+//! The demo's clock: it moves forward, and what is due by then is done.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Form, Router,
+    extract::{Query, State},
+    http::StatusCode,
+    response::Response,
+    routing::get,
+};
+use minijinja::context;
+use model::{
+    Millis,
+    civil::{self, Zone},
+    limits::DAY_MS,
+    plan::LocalTime,
+};
+use serde::Deserialize;
+
+use super::{
+    App, Oops, Shared, look,
+    page::{self, Asked},
+    windows,
+};
+
+const HOUR_MS: i64 = 3_600_000;
+/// One jump at most: longer than any window, shorter than the life of a day.
+const JUMP_MS_MAX: i64 = 8 * DAY_MS;
+/// For so long the page waits for the house to do what was due.
+const SETTLE_TIME_MAX: Duration = Duration::from_secs(10);
+/// When everybody west of the date line has had nine o'clock, or nearly: a little after it in UTC.
+const MORNING: LocalTime = LocalTime { hour: 9, minute: 5 };
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/clock", get(show).post(go))
+}
+
+async fn show(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+    let remembered = windows::everybody(&*app.house.engines().topics).await?;
+    let now = app.now();
+    let due = remembered.next_due();
+    let own = context! {
+        ahead => look::until(app.clock.clock().ahead()).replacen("in ", "", 1),
+        is_ahead => app.clock.clock().ahead() >= 60_000,
+        due => due.map(|due| look::instant(due, &Zone::UTC)),
+        due_until => due.map(|due| look::until(due.since(now))),
+        due_person => remembered.open().first().map(|(person, _)| person.to_string()),
+        morning => look::instant(next_morning(now), &Zone::UTC),
+    };
+    app.page("clock.html", &asked, own)
+}
+
+#[derive(Deserialize)]
+struct Move {
+    csrf: String,
+    to: String,
+}
+
+async fn go(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, Oops> {
+    if let Err(stopped) = app.own_form(&asked.csrf) {
+        return Ok(stopped);
+    }
+    if !app.is_demo {
+        let text = "Only a demo has a clock that can be moved: start with --demo.";
+        return Ok(app.saying(StatusCode::FORBIDDEN, "Time takes its time", text));
+    }
+    let now = app.now();
+    let to = match asked.to.as_str() {
+        "hour" => now.plus(HOUR_MS),
+        "day" => now.plus(DAY_MS),
+        "morning" => next_morning(now),
+        "due" => windows::everybody(&*app.house.engines().topics).await?.next_due().unwrap_or(now),
+        _ => return Ok(app.saying(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to.")),
+    };
+    let ms = to.since(now).clamp(0, JUMP_MS_MAX);
+    let clock = app.clock.clone();
+    tokio::task::spawn_blocking(move || clock.advance(ms)).await??;
+    tracing::info!(ms, "the clock was moved forward");
+    let settled = tokio::time::timeout(SETTLE_TIME_MAX, app.house.settle()).await;
+    Ok(page::go(if matches!(settled, Ok(Ok(()))) { "/clock?done=moved" } else { "/clock?done=moving" }))
+}
+
+/// Five past nine, UTC, tomorrow.
+fn next_morning(now: Millis) -> Millis {
+    let tomorrow = civil::local_date(now, &Zone::UTC).saturating_add(1);
+    civil::instant(tomorrow, MORNING, &Zone::UTC).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tomorrow_morning_is_tomorrow() {
+        let check = |now: &str, morning: &str| {
+            assert_eq!(next_morning(Millis::parse(now).unwrap()), Millis::parse(morning).unwrap());
+        };
+        check("2026-11-21T00:00:00Z", "2026-11-22T09:05:00Z");
+        check("2026-11-21T23:59:59Z", "2026-11-22T09:05:00Z");
+    }
+}

@@ -1,0 +1,83 @@
+//! How things look to people: instants, numbers, addresses.
+
+use jiff::Timestamp;
+use model::{Millis, civil::Zone};
+
+/// `Sat 21 Nov 2026, 10:05`, on the wall of a zone.
+pub fn instant(at: Millis, zone: &Zone) -> String {
+    match Timestamp::from_millisecond(at.0) {
+        Ok(at) => at.to_zoned(zone.clone()).strftime("%a %-d %b %Y, %H:%M").to_string(),
+        Err(_) => at.to_string(),
+    }
+}
+
+/// `10:05`, on the wall of a zone.
+pub fn clock(at: Millis, zone: &Zone) -> String {
+    match Timestamp::from_millisecond(at.0) {
+        Ok(at) => at.to_zoned(zone.clone()).strftime("%H:%M").to_string(),
+        Err(_) => at.to_string(),
+    }
+}
+
+/// How long until then, in the one or two units that matter.
+pub fn until(ms: i64) -> String {
+    let minutes = ms.max(0) / 60_000;
+    let (days, hours, minutes) = (minutes / 1_440, minutes / 60 % 24, minutes % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => "now".to_owned(),
+        (0, 0, m) => format!("in {m} min"),
+        (0, h, 0) => format!("in {h} h"),
+        (0, h, m) => format!("in {h} h {m} min"),
+        (d, 0, _) => format!("in {d} d"),
+        (d, h, _) => format!("in {d} d {h} h"),
+    }
+}
+
+/// `12,345`.
+pub fn number(n: u64) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap_or("")).collect();
+    groups.join(",")
+}
+
+/// An address of which nobody can write to: its first letter and where it is.
+pub fn masked(address: &str) -> String {
+    match address.rsplit_once('@') {
+        Some((local, domain)) => {
+            let first: String = local.chars().take(1).collect();
+            format!("{first}\u{2026}@{domain}")
+        }
+        None => "\u{2026}".to_owned(),
+    }
+}
+
+/// What a page says after something was done; the address names it, the words are ours.
+const DONE: [(&str, &str); 5] = [
+    ("published", "Published. The house has it for good, and is on it."),
+    ("moved", "The clock was moved, and everything due by then was done."),
+    ("moving", "The clock was moved; the house is still busy with what was due."),
+    ("retried", "Put back where it came from."),
+    ("dropped", "Dropped."),
+];
+
+pub fn done(name: &str) -> Option<&'static str> {
+    DONE.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_look_as_people_write_them() {
+        assert_eq!(number(0), "0");
+        assert_eq!(number(999), "999");
+        assert_eq!(number(1_234_567), "1,234,567");
+        assert_eq!(masked("ann@example.org"), "a\u{2026}@example.org");
+        assert_eq!(masked("nonsense"), "\u{2026}");
+        assert_eq!(instant(Millis::parse("2026-11-21T10:05:59Z").unwrap(), &Zone::UTC), "Sat 21 Nov 2026, 10:05");
+        assert_eq!(until(59_999), "now");
+        assert_eq!(until(90 * 60_000), "in 1 h 30 min");
+        assert_eq!(until(25 * 3_600_000), "in 1 d 1 h");
+    }
+}

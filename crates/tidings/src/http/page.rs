@@ -1,0 +1,168 @@
+//! What all pages share: templates, the frame around them, and who may see them.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use axum::{
+    extract::{Query, Request, State},
+    http::{StatusCode, Uri, header},
+    middleware::Next,
+    response::{Html, IntoResponse, Redirect, Response},
+};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use model::civil::Zone;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    App, Oops, Shared,
+    guard::{self, Stopped},
+    look,
+};
+
+/// Templates, compiled once. All of it is in the binary: the page needs no files and loads nothing.
+pub struct Pages {
+    env: Environment<'static>,
+}
+
+const TEMPLATES: [(&str, &str); 9] = [
+    ("frame.html", include_str!("../../page/frame.html")),
+    ("way.html", include_str!("../../page/way.html")),
+    ("outbox.html", include_str!("../../page/outbox.html")),
+    ("mail.html", include_str!("../../page/mail.html")),
+    ("person.html", include_str!("../../page/person.html")),
+    ("publish.html", include_str!("../../page/publish.html")),
+    ("quarantine.html", include_str!("../../page/quarantine.html")),
+    ("clock.html", include_str!("../../page/clock.html")),
+    ("said.html", include_str!("../../page/said.html")),
+];
+
+const STYLE: &str = include_str!("../../page/style.css");
+
+impl Pages {
+    pub fn new() -> anyhow::Result<Self> {
+        let mut env = Environment::new();
+        env.set_auto_escape_callback(|_| AutoEscape::Html);
+        env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        env.set_trim_blocks(true);
+        env.set_lstrip_blocks(true);
+        env.add_filter("number", |n: u64| look::number(n));
+        for (name, text) in TEMPLATES {
+            env.add_template(name, text).with_context(|| format!("compile {name}"))?;
+        }
+        Ok(Self { env })
+    }
+}
+
+/// The pages that the frame links to, by their path and name.
+const PLACES: [(&str, &str); 6] = [
+    ("/", "The way"),
+    ("/outbox", "Outbox"),
+    ("/person", "A person"),
+    ("/publish", "Publish"),
+    ("/quarantine", "Quarantine"),
+    ("/clock", "Clock"),
+];
+
+/// What every page may be asked for.
+#[derive(Debug, Default, Deserialize)]
+pub struct Asked {
+    /// What was just done, one of `look::DONE`.
+    pub done: Option<String>,
+    /// Whether the page is to come again by itself.
+    pub refresh: Option<String>,
+}
+
+impl App {
+    /// Makes a page: its own values within what the frame needs.
+    pub(super) fn page(&self, name: &str, asked: &Asked, own: Value) -> Result<Response, Oops> {
+        let place = PLACES.iter().find(|(path, _)| *path == place_of(name));
+        let frame = context! {
+            places => PLACES.iter().map(|(path, name)| context! { path, name }).collect::<Vec<_>>(),
+            here => place.map(|(path, _)| *path),
+            title => place.map_or("Tidings", |(_, title)| *title),
+            now => look::instant(self.now(), &Zone::UTC),
+            is_demo => self.is_demo,
+            tenant => self.tenant.as_str(),
+            catalogue => self.catalogue.name.as_str(),
+            csrf => self.guard.csrf.as_str(),
+            done => asked.done.as_deref().and_then(look::done),
+            refresh => asked.refresh.is_some(),
+        };
+        let template = self.pages.env.get_template(name)?;
+        // The page's own values come first.
+        let text = template.render(context! { ..own, ..frame }).with_context(|| format!("render {name}"))?;
+        Ok(Html(text).into_response())
+    }
+
+    /// A page that only says something.
+    pub(super) fn saying(&self, status: StatusCode, title: &str, text: &str) -> Response {
+        match self.page("said.html", &Asked::default(), context! { title, text }) {
+            Ok(page) => (status, page).into_response(),
+            Err(oops) => oops.into_response(),
+        }
+    }
+
+    /// Stops a form that is not one of ours: its page is older than this process, or not ours at all.
+    pub(super) fn own_form(&self, csrf: &str) -> Result<(), Response> {
+        if self.guard.is_ours(csrf) {
+            return Ok(());
+        }
+        let text = "The form is from before this house was started. Go back, load the page again, and retry.";
+        Err(self.saying(StatusCode::FORBIDDEN, "This form is too old", text))
+    }
+}
+
+/// The place of the frame's links to which a template belongs.
+fn place_of(template: &str) -> &str {
+    match template {
+        "way.html" => "/",
+        "outbox.html" | "mail.html" => "/outbox",
+        "person.html" => "/person",
+        "publish.html" => "/publish",
+        "quarantine.html" => "/quarantine",
+        "clock.html" => "/clock",
+        _ => "",
+    }
+}
+
+#[derive(Deserialize)]
+pub struct Token {
+    token: Option<String>,
+}
+
+/// Stops whoever may not see the page; takes the token once, and gives a cookie for it.
+pub async fn known(State(app): Shared, Query(Token { token }): Query<Token>, request: Request, next: Next) -> Response {
+    let shown = token.is_some_and(|token| app.guard.opens(&token));
+    if shown && let Some(cookie) = app.guard.cookie() {
+        // The token must not stay in the address bar, nor in the browser's history.
+        let back = Redirect::to(&guard::without_token(request.uri()));
+        return ([(header::SET_COOKIE, cookie)], back).into_response();
+    }
+    if app.guard.is_known(request.headers()) {
+        return next.run(request).await;
+    }
+    let text = "This page needs the token that stands in admin.json of the data directory: add ?token=... to the address, once.";
+    app.saying(StatusCode::UNAUTHORIZED, "Who is there?", text)
+}
+
+pub async fn style() -> Response {
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, "max-age=60")], STYLE).into_response()
+}
+
+pub async fn missing(uri: Uri) -> Response {
+    tracing::debug!(path = uri.path(), "no such path");
+    Stopped(StatusCode::NOT_FOUND, "there is nothing here").into_response()
+}
+
+/// A value of ours for a template.
+pub fn value(of: &impl Serialize) -> Value {
+    Value::from_serialize(of)
+}
+
+/// To another page, after something was done.
+pub fn go(path: &str) -> Response {
+    Redirect::to(path).into_response()
+}
+
+/// The app's pages, shared.
+pub type Anybody = Arc<App>;

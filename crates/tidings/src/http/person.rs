@@ -1,0 +1,132 @@
+//! A person: what is known of them, what they wait for, and their days with every entry's fate.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Query, State},
+    response::Response,
+    routing::get,
+};
+use minijinja::{Value, context};
+use model::{
+    Millis, Person, State as Known,
+    civil::Zone,
+    person::{PersonRecord, profile},
+};
+use serde::Deserialize;
+use store::StateKey;
+
+use super::{
+    App, Oops, Shared, look,
+    page::{Asked, Anybody},
+    windows,
+};
+use crate::days::{self, Days};
+
+/// How far back the page looks.
+const DAYS_SHOWN: i32 = 7;
+/// Persons who are offered by name.
+const OFFERED_MAX: usize = 20;
+
+/// The fields of a profile that are shown. An address is masked: a page is easily seen by others.
+const SHOWN: [(&str, &str); 5] = [
+    (profile::NAME, "Name"),
+    (profile::ZONE, "Zone"),
+    (profile::LANGUAGE, "Language"),
+    (profile::EMAIL, "E-mail"),
+    (profile::EMAIL_OFF, "No mail, please"),
+];
+
+pub fn routes() -> Router<Anybody> {
+    Router::new().route("/person", get(person))
+}
+
+#[derive(Deserialize)]
+struct Id {
+    id: Option<String>,
+}
+
+async fn person(State(app): Shared, Query(Id { id }): Query<Id>, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+    let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
+    let remembered = windows::everybody(&*app.house.engines().topics).await?;
+    let offered: Vec<String> = remembered.persons.keys().map(|(_, person)| person.to_string()).take(OFFERED_MAX).collect();
+    let own = match id.as_deref().map(Person::new) {
+        None => context! { offered },
+        Some(Err(error)) => context! { offered, id, bad => error.to_string() },
+        Some(Ok(person)) => {
+            let own = one(&app, &person).await?;
+            context! { offered, id, ..own }
+        }
+    };
+    app.page("person.html", &asked, own)
+}
+
+async fn one(app: &Arc<App>, person: &Person) -> anyhow::Result<Value> {
+    let engines = app.house.engines();
+    let key = StateKey::Person(app.tenant.clone(), person.clone());
+    let known = engines.store.states(&[key]).await?.pop().unwrap_or_default();
+    let zone = app.house.intake().zones.get_or_utc(known.text(profile::ZONE));
+    let record = windows::of(&*engines.topics, &app.tenant, person).await?.unwrap_or_default();
+    let called = |of: &str| app.called(of);
+    let now = app.now();
+    let days = days::read(&*engines.store, &app.tenant, person, DAYS_SHOWN, now, &called).await?;
+    Ok(context! {
+        is_known => !known.is_empty() || !days.days.is_empty(),
+        profile => profile_of(&known),
+        local => look::instant(now, &zone),
+        windows => windows_of(&record, now, &zone),
+        days => days_of(&days, &zone),
+        days_shown => DAYS_SHOWN,
+    })
+}
+
+fn profile_of(known: &Known) -> Vec<Value> {
+    let line = |(field, name): &(&str, &str)| {
+        let value = known.get(field)?.to_string();
+        let value = if *field == profile::EMAIL { look::masked(&value) } else { value };
+        Some(context! { name, value })
+    };
+    SHOWN.iter().filter_map(line).collect()
+}
+
+fn windows_of(record: &PersonRecord, now: Millis, zone: &Zone) -> Vec<Value> {
+    let one = |window: &model::person::Window| {
+        context! {
+            plan => window.plan.as_str(),
+            opened => look::instant(window.opening, zone),
+            due => look::instant(window.due, zone),
+            until => look::until(window.due.since(now)),
+        }
+    };
+    record.windows.iter().map(one).collect()
+}
+
+fn days_of(days: &Days, zone: &Zone) -> Vec<Value> {
+    let entry = |entry: &days::Entry| {
+        let at = |text: &String| Millis::parse(text).map(|at| look::instant(at, zone));
+        let fate = |fate: &days::OneFate| {
+            context! {
+                channel => fate.channel,
+                fate => fate.fate,
+                mood => fate.mood,
+                journal => fate.journal,
+                at => fate.at.as_ref().and_then(at),
+                ready => fate.ready,
+            }
+        };
+        context! {
+            entry => entry.entry,
+            at => Millis::parse(&entry.occurred).map(|at| look::clock(at, zone)),
+            subject => entry.subject,
+            name => entry.name,
+            kinds => entry.kinds,
+            reasons => entry.reasons,
+            fates => entry.fates.iter().map(fate).collect::<Vec<_>>(),
+        }
+    };
+    let day = |day: &days::OneDay| {
+        context! { day => day.day, entries => day.entries.iter().map(entry).collect::<Vec<_>>() }
+    };
+    days.days.iter().map(day).collect()
+}

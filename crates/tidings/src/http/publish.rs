@@ -1,0 +1,213 @@
+//! A form that publishes an example event: which ones there are, and with which fields, the catalogue says.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::Context as _;
+use axum::{
+    Form, Router,
+    body::{Body, to_bytes},
+    extract::{Query, State},
+    http::{Request, header},
+    response::Response,
+    routing::get,
+};
+use catalogue::{Catalogue, FieldType};
+use minijinja::{Value, context};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+use tower::ServiceExt as _;
+
+use super::{
+    App, Oops, Shared,
+    page::{self, Asked},
+};
+use crate::datadir::random_hex;
+
+const SOURCE: &str = "page";
+/// Bytes of an answer of our own way in.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+/// What an event that tells nobody is called: it only changes its subject.
+const CHANGED: &str = "changed";
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/publish", get(form).post(publish))
+}
+
+/// An event that can be published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Example {
+    what: String,
+    subject: String,
+    /// The kinds that are told on it.
+    kinds: Vec<String>,
+}
+
+/// Every event that a kind is told on, and one for each subject that is never told by itself.
+fn examples(catalogue: &Catalogue) -> Vec<Example> {
+    let mut told: BTreeMap<String, Example> = BTreeMap::new();
+    for kind in catalogue.kinds.values() {
+        let (what, subject) = (kind.on.clone(), kind.subject().to_owned());
+        let example = told.entry(what.clone()).or_insert(Example { what, subject, kinds: Vec::new() });
+        example.kinds.push(kind.name.to_string());
+    }
+    let mut examples: Vec<Example> = told.into_values().collect();
+    let silent = catalogue.subjects.keys().map(|subject| {
+        let what = format!("{subject}.{CHANGED}");
+        Example { what, subject: subject.clone(), kinds: Vec::new() }
+    });
+    examples.extend(silent.filter(|silent| !catalogue.kinds.values().any(|kind| kind.on == silent.what)));
+    examples
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Wanted {
+    event: Option<String>,
+}
+
+async fn form(State(app): Shared, Query(wanted): Query<Wanted>, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+    shown(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), None)
+}
+
+/// The form, with what was filled in before if it was refused.
+fn shown(
+    app: &App,
+    asked: &Asked,
+    wanted: Option<&str>,
+    filled: &BTreeMap<String, String>,
+    refused: Option<String>,
+) -> Result<Response, Oops> {
+    let examples = examples(&app.catalogue);
+    let chosen = examples.iter().find(|example| Some(example.what.as_str()) == wanted).or(examples.first());
+    let link = |example: &Example| context! { what => example.what, kinds => example.kinds };
+    let own = context! {
+        examples => examples.iter().map(link).collect::<Vec<_>>(),
+        what => chosen.map(|example| example.what.clone()),
+        kinds => chosen.map(|example| example.kinds.clone()),
+        subject => filled.get("subject").cloned().or_else(|| fresh(chosen?)),
+        actor => filled.get("actor"),
+        fields => chosen.map(|example| fields(&app.catalogue, &example.subject, filled)),
+        refused,
+    };
+    app.page("publish.html", asked, own)
+}
+
+/// A subject that was probably not published before.
+fn fresh(example: &Example) -> Option<String> {
+    Some(format!("{}:{}", example.subject, random_hex(2).ok()?))
+}
+
+fn fields(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>) -> Vec<Value> {
+    let state = catalogue.example(subject);
+    let Some(declared) = catalogue.subjects.get(subject) else { return Vec::new() };
+    let one = |(name, field): (&String, &FieldType)| {
+        let example = state.get(name).map(ToString::to_string).unwrap_or_default();
+        context! {
+            name,
+            field => format!("field.{name}"),
+            sort => field.to_string(),
+            is_flag => *field == FieldType::Flag,
+            value => filled.get(&format!("field.{name}")).unwrap_or(&example),
+        }
+    };
+    declared.fields.iter().map(one).collect()
+}
+
+async fn publish(State(app): Shared, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Oops> {
+    let filled: BTreeMap<String, String> = pairs.into_iter().collect();
+    let text = |name: &str| filled.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
+    if let Err(stopped) = app.own_form(text("csrf").unwrap_or_default()) {
+        return Ok(stopped);
+    }
+    let what = text("event").unwrap_or_default();
+    let chosen = examples(&app.catalogue).into_iter().find(|example| example.what == what);
+    let data = chosen.map(|example| data(&app.catalogue, &example.subject, &filled)).unwrap_or_default();
+    let mut event = json!({
+        "specversion": "1.0",
+        "id": random_hex(8)?,
+        "source": SOURCE,
+        "type": what,
+        "subject": text("subject"),
+        "data": data,
+    });
+    if let Some(actor) = text("actor") {
+        event["actor"] = actor.into();
+    }
+    match tell(&app, &event).await? {
+        None => Ok(page::go(&format!("/publish?event={}&done=published", urlencoded(what)))),
+        Some(refused) => shown(&app, &Asked::default(), Some(what), &filled, Some(refused)),
+    }
+}
+
+/// The stated fields as JSON, as far as their types can be made out; what cannot is refused further in,
+/// with the reason.
+fn data(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>) -> Map<String, Json> {
+    let Some(declared) = catalogue.subjects.get(subject) else { return Map::new() };
+    let one = |(name, field): (&String, &FieldType)| {
+        let text = filled.get(&format!("field.{name}"))?.trim();
+        (!text.is_empty()).then(|| (name.clone(), typed(field, text)))
+    };
+    declared.fields.iter().filter_map(one).collect()
+}
+
+fn typed(field: &FieldType, text: &str) -> Json {
+    let list = || text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    match field {
+        FieldType::Number => text.parse::<f64>().map_or_else(|_| text.into(), Json::from),
+        FieldType::Flag => text.parse::<bool>().map_or_else(|_| text.into(), Json::from),
+        FieldType::Refs(_) => list().map(Json::from).collect(),
+        FieldType::Place => {
+            let degrees: Vec<Option<f64>> = list().map(|part| part.parse().ok()).collect();
+            match degrees[..] {
+                [Some(lat), Some(lon)] => json!({"lat": lat, "lon": lon}),
+                _ => text.into(),
+            }
+        }
+        FieldType::Text | FieldType::Url | FieldType::Time | FieldType::Ref(_) => text.into(),
+    }
+}
+
+/// Goes the same way in as everybody; says why, if it was refused.
+async fn tell(app: &App, event: &Json) -> anyhow::Result<Option<String>> {
+    let request = Request::post("/v1/changes").header(header::CONTENT_TYPE, "application/json");
+    let answer = app.intake(&[]).oneshot(request.body(Body::from(event.to_string()))?).await?;
+    let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
+    let said: Json = serde_json::from_slice(&body).context("understand the answer")?;
+    if said["accepted"] == 1 {
+        return Ok(None);
+    }
+    let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+    Ok(Some(match said["rejected"].get(0) {
+        Some(rejected) => format!("{}: {}", text(&rejected["at"]), text(&rejected["reason"])),
+        None => text(&said["error"]),
+    }))
+}
+
+fn urlencoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_becomes_what_the_field_is() {
+        let check = |field: &str, text: &str, json: Json| {
+            assert_eq!(typed(&FieldType::parse(field).unwrap(), text), json, "{field} {text}");
+        };
+        check("number", "1.5", 1.5.into());
+        check("number", "many", "many".into());
+        check("flag", "true", true.into());
+        check("refs maker", "maker:1, maker:2,", json!(["maker:1", "maker:2"]));
+        check("place", "52.5, 13.4", json!({"lat": 52.5, "lon": 13.4}));
+        check("place", "here", "here".into());
+        check("text", "1984", "1984".into());
+    }
+
+    #[test]
+    fn an_address_holds_what_it_is_given() {
+        assert_eq!(urlencoded("item.published"), "item.published");
+        assert_eq!(urlencoded("a&b=c\r\nd"), "a%26b%3Dc%0D%0Ad");
+    }
+}

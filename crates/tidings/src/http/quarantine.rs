@@ -1,0 +1,68 @@
+//! The quarantine's page: what could not be used, and two buttons.
+
+use std::sync::Arc;
+
+use axum::{
+    Form, Router,
+    extract::{Query, State},
+    http::StatusCode,
+    response::Response,
+    routing::get,
+};
+use minijinja::context;
+use model::{Millis, civil::Zone};
+use serde::Deserialize;
+
+use super::{
+    App, Oops, Shared, look,
+    page::{self, Asked},
+};
+use crate::quarantine::{self, Item, Verdict};
+
+/// Items that the page shows; the oldest first, and more when these are settled.
+const SHOWN_MAX: usize = 50;
+/// Characters of a value that are shown; `tidings quarantine show` has the rest.
+const VALUE_CHARS_SHOWN: usize = 600;
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/quarantine", get(list).post(settle))
+}
+
+async fn list(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+    let items = quarantine::list(&*app.house.engines().topics).await?;
+    let shown = items.iter().take(SHOWN_MAX).map(|item: &Item| {
+        let value = item.value.as_deref().unwrap_or_default();
+        context! {
+            number => item.number,
+            reason => item.reason,
+            room => item.room,
+            at => Millis::parse(&item.at).map_or_else(|| item.at.clone(), |at| look::instant(at, &Zone::UTC)),
+            place => format!("{}, partition {}, offset {}", item.topic, item.partition, item.offset),
+            value => value.chars().take(VALUE_CHARS_SHOWN).collect::<String>(),
+            is_cut => item.cut || value.chars().count() > VALUE_CHARS_SHOWN,
+        }
+    });
+    let own = context! { items => shown.collect::<Vec<_>>(), count => items.len() };
+    app.page("quarantine.html", &asked, own)
+}
+
+#[derive(Deserialize)]
+struct Settle {
+    csrf: String,
+    verdict: Verdict,
+    item: u64,
+}
+
+async fn settle(State(app): Shared, Form(asked): Form<Settle>) -> Result<Response, Oops> {
+    if let Err(stopped) = app.own_form(&asked.csrf) {
+        return Ok(stopped);
+    }
+    let log = &*app.house.engines().topics;
+    match quarantine::settle(log, Some(&[asked.item]), asked.verdict, app.now()).await {
+        Ok(_) => Ok(page::go(match asked.verdict {
+            Verdict::Retry => "/quarantine?done=retried",
+            Verdict::Drop => "/quarantine?done=dropped",
+        })),
+        Err(error) => Ok(app.saying(StatusCode::CONFLICT, "Not done", &format!("{error:#}"))),
+    }
+}

@@ -1,0 +1,91 @@
+//! The open windows, as the log's compacted topic has them. For looking at: the owner's memory decides.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Millis, Person, Tenant, partition,
+    person::{PersonRecord, Window},
+};
+use topic::Topics;
+use wire::topics;
+
+/// Records that one look reads at most; a house with more has better tools than a page.
+const RECORDS_MAX: usize = 20_000;
+const PAGE: usize = 2_000;
+
+/// What the log remembers of persons.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    pub persons: BTreeMap<(Tenant, Person), PersonRecord>,
+    /// There was more than a look reads.
+    pub is_cut: bool,
+}
+
+impl Remembered {
+    /// The next instant at which somebody is due to be told something.
+    pub fn next_due(&self) -> Option<Millis> {
+        let windows = self.persons.values().flat_map(|record| record.windows.iter().map(|window| window.due));
+        let deferred = self.persons.values().flat_map(|record| record.waiting.iter().map(|waiting| waiting.at));
+        windows.chain(deferred).min()
+    }
+
+    /// Whose windows are open, the soonest first.
+    pub fn open(&self) -> Vec<(&Person, &Window)> {
+        let all = self.persons.iter();
+        let mut open: Vec<_> =
+            all.flat_map(|((_, person), record)| record.windows.iter().map(move |window| (person, window))).collect();
+        open.sort_by_key(|(person, window)| (window.due, *person));
+        open
+    }
+}
+
+/// All persons of whom anything is remembered, as far as one look reaches.
+pub async fn everybody(log: &dyn Topics) -> anyhow::Result<Remembered> {
+    let mut remembered = Remembered::default();
+    let mut left = RECORDS_MAX;
+    for (number, bounds) in (0..).zip(log.bounds(topics::WINDOWS).await?) {
+        read(log, number, bounds, &mut left, &mut remembered).await?;
+    }
+    Ok(remembered)
+}
+
+/// What is remembered of one person.
+pub async fn of(log: &dyn Topics, tenant: &Tenant, person: &Person) -> anyhow::Result<Option<PersonRecord>> {
+    let number = partition::of_person(tenant, person);
+    let mut remembered = Remembered::default();
+    if let Some(bounds) = log.bounds(topics::WINDOWS).await?.get(number as usize) {
+        read(log, number, *bounds, &mut RECORDS_MAX.clone(), &mut remembered).await?;
+    }
+    Ok(remembered.persons.remove(&(tenant.clone(), person.clone())))
+}
+
+async fn read(
+    log: &dyn Topics,
+    number: u32,
+    (mut from, end): (u64, u64),
+    left: &mut usize,
+    remembered: &mut Remembered,
+) -> anyhow::Result<()> {
+    while from < end {
+        if *left == 0 {
+            remembered.is_cut = true;
+            return Ok(());
+        }
+        let records = log.read(topics::WINDOWS, number, from, PAGE.min(*left)).await?;
+        let Some(last) = records.last() else { break };
+        from = last.offset + 1;
+        *left -= records.len();
+        for record in &records {
+            match &record.value {
+                Some(value) => {
+                    let (tenant, person, record) = wire::window::decode(value)?;
+                    remembered.persons.insert((tenant, person), record);
+                }
+                None => {
+                    remembered.persons.remove(&wire::key::to_person(&record.key)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Law 8: no entry vanishes. At any time an entry has a fate, or waits in a window that is open for its day;
+//! and before its day expires it has a fate for good, told or not, with the reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use digest::{memory::PersonKey, news::News};
+use model::{
+    Day, EntryKey, Fate, Mark, Millis, Row, What, Why,
+    limits::DAY_MS,
+    ready::Ready,
+};
+use sender::report;
+use store::{Record, Recorded};
+
+use crate::{
+    desk::Desk,
+    names::{HOUR_MS, a_day, entry_key, person, reason, subject, tenant},
+    seeds::{Dice, schedules},
+    texts::{Knobs, catalogue},
+};
+
+#[test]
+fn law_8_no_entry_vanishes() {
+    schedules(60, |dice| Life::new(dice).run());
+}
+
+const ZONES: [&str; 4] = ["Europe/Berlin", "Pacific/Kiritimati", "America/Los_Angeles", "Asia/Kathmandu"];
+const BUSY_DAYS: i32 = 6;
+
+/// Some persons under one owner, from the first event until the last day has expired.
+struct Life {
+    dice: Dice,
+    desk: Desk,
+    persons: Vec<PersonKey>,
+    /// Stored, but not announced yet.
+    unannounced: Vec<(PersonKey, News, EntryKey)>,
+    /// At the sender.
+    sending: Vec<Ready>,
+    events: usize,
+    /// How often each entry was sent for certain.
+    sent: BTreeMap<(PersonKey, EntryKey), usize>,
+}
+
+impl Life {
+    fn new(mut dice: Dice) -> Self {
+        let knobs = Knobs {
+            most: 1 + dice.below(6),
+            at_least: 1 + dice.below(3),
+            once_per: dice.of(&["event", "subject"]),
+            morning: dice.of(&["09:00", "00:00", "23:59"]),
+            morning_zone: dice.of(&["person", "person", "America/New_York"]),
+            look_back_days: 1 + dice.below(19),
+        };
+        let mut desk = Desk::new(catalogue(&knobs), a_day().start());
+        let persons = (0..2).map(|n| {
+            let zone = dice.of(&ZONES);
+            desk.person(&tenant("main"), &person(&format!("p{n}")), zone)
+        });
+        let persons = persons.collect();
+        Self {
+            dice,
+            desk,
+            persons,
+            unannounced: Vec::new(),
+            sending: Vec::new(),
+            events: 0,
+            sent: BTreeMap::new(),
+        }
+    }
+
+    fn run(mut self) {
+        let first = a_day();
+        let quiet_from = first.plus(BUSY_DAYS);
+        while self.desk.now < first.plus(BUSY_DAYS).expires() {
+            let busy = Day::of(self.desk.now) < quiet_from;
+            if busy {
+                for _ in 0..self.dice.below(4) {
+                    self.happens();
+                }
+            }
+            let hours = if busy { 1 + self.dice.below(12) } else { 12 };
+            let until = self.desk.now.plus(i64::try_from(hours).unwrap() * HOUR_MS);
+            self.pass_to(until, busy);
+        }
+    }
+
+    /// Time passes, but stops before each day's end to look at what became of it.
+    fn pass_to(&mut self, until: Millis, busy: bool) {
+        let days: BTreeSet<Day> = self.desk.days.keys().map(|key| key.day).collect();
+        let ends = days.into_iter().map(|day| day.expires().plus(-1));
+        let mut stops: Vec<Millis> = ends.filter(|end| *end > self.desk.now && *end < until).collect();
+        stops.push(until);
+        for stop in stops {
+            let ready = self.desk.pass_to(stop);
+            self.sending.extend(ready);
+            while !self.sending.is_empty() && !(busy && self.dice.once_in_a_hundred(30)) {
+                self.send();
+            }
+            self.announce(!busy);
+            self.look();
+        }
+    }
+
+    fn happens(&mut self) {
+        let key = self.dice.of(&self.persons);
+        match self.dice.below(12) {
+            0..5 => {
+                let many = if self.dice.once_in_a_hundred(4) { 150 + self.dice.below(200) } else { 1 };
+                let about = self.dice.once_in_a_hundred(50);
+                for _ in 0..many {
+                    self.event(&key, about);
+                }
+            }
+            5 => self.announce(true),
+            6 => {
+                let subject = subject(&format!("work:{}", self.dice.below(self.events + 1)));
+                let flag = self.dice.once_in_a_hundred(30);
+                self.desk.public(&key.0, &subject, flag);
+            }
+            7 => {
+                let author = subject(&format!("author:{}", self.dice.below(3)));
+                let on = self.dice.once_in_a_hundred(50);
+                self.desk.follow(&key, &author, on);
+            }
+            8 => self.read_or_cleared(&key),
+            9 => {
+                let zone = self.dice.of(&ZONES);
+                let value = Some(model::Value::text(zone));
+                self.desk.profile(&key, model::person::profile::ZONE, value);
+                self.desk.hear(&key, vec![News::Profile]);
+            }
+            10 => {
+                let off = self.dice.once_in_a_hundred(30);
+                let value = Some(model::Value::Flag(off));
+                self.desk.profile(&key, model::person::profile::EMAIL_OFF, value);
+            }
+            _ => self.announce(true),
+        }
+    }
+
+    fn event(&mut self, key: &PersonKey, public: bool) {
+        let late = i32::try_from(self.dice.below(8)).unwrap();
+        let day = Day::of(self.desk.now).plus(if self.dice.once_in_a_hundred(30) { -late } else { 0 });
+        let number = self.events;
+        self.events += 1;
+        let author = self.dice.below(3);
+        let because = reason(self.dice.of(&["made", "shown", "gone"]), author);
+        self.desk.follow(key, &subject(&format!("author:{author}")), true);
+        self.desk.public(&key.0, &subject(&format!("work:{number}")), public);
+        let news = self.desk.event(key, day, number, because);
+        self.unannounced.push((key.clone(), news, entry_key(day, number)));
+    }
+
+    /// Announcements come sooner or later, some of them twice.
+    fn announce(&mut self, all: bool) {
+        let mut left = Vec::new();
+        for (key, news, entry) in std::mem::take(&mut self.unannounced) {
+            if all || self.dice.once_in_a_hundred(70) {
+                let again = self.dice.once_in_a_hundred(20).then(|| news.clone());
+                self.desk.hear(&key, [news].into_iter().chain(again).collect());
+            } else {
+                left.push((key, news, entry));
+            }
+        }
+        self.unannounced = left;
+    }
+
+    fn read_or_cleared(&mut self, key: &PersonKey) {
+        let what = self.dice.of(&[What::Read, What::Cleared]);
+        let keys: Vec<EntryKey> = self.desk.fates(key).into_keys().collect();
+        if keys.is_empty() {
+            return;
+        }
+        let entry = self.dice.of(&keys);
+        let mark = Mark::new(None, what, vec![entry], self.desk.now);
+        let day = digest::facts::day_key(key, entry.day());
+        self.desk.days.entry(day).or_default().insert(Row::Mark(mark));
+    }
+
+    /// What becomes of a Ready, whatever it is; most are sent.
+    fn send(&mut self) {
+        let ready = self.sending.remove(self.dice.below(self.sending.len()));
+        let key = (ready.tenant.clone(), ready.person.clone());
+        let why = self.dice.of(&[Why::NoLongerTrue, Why::SeenBefore, Why::Unsubscribed]);
+        let left: Vec<(EntryKey, Why)> = ready
+            .entries
+            .iter()
+            .filter(|_| self.dice.once_in_a_hundred(20))
+            .map(|entry| (entry.key, why))
+            .collect();
+        let what = match self.dice.below(20) {
+            0..13 => Recorded::Sent,
+            13 => Recorded::Refused,
+            14 => Recorded::Unknown,
+            _ => Recorded::NotSent,
+        };
+        if what == Recorded::Sent {
+            for entry in ready.entries.iter().filter(|entry| !left.iter().any(|(key, _)| *key == entry.key)) {
+                let times = self.sent.entry((key.clone(), entry.key)).or_default();
+                *times += 1;
+                assert_eq!(*times, 1, "{:?} of {key:?} was sent again in {ready:?}", entry.key);
+            }
+        }
+        let delivery = if what == Recorded::NotSent {
+            let wait = self.dice.ms(1_000, 9 * HOUR_MS);
+            report::deferred(&ready, self.desk.now.plus(wait), self.desk.now)
+        } else {
+            let (ready_id, attempt, at) = (ready.id, ready.attempt, self.desk.now);
+            report::of_record(&ready, &Record { ready: ready_id, attempt, at, what, left })
+        };
+        self.desk.report(delivery.clone());
+        if self.dice.once_in_a_hundred(20) {
+            self.desk.report(delivery);
+        }
+    }
+
+    /// Every entry has its fate, or a window is open for it; and on the last millisecond of a day the fate
+    /// is for good.
+    fn look(&self) {
+        for key in &self.persons {
+            let record = self.desk.record(key);
+            let unannounced: BTreeSet<EntryKey> =
+                self.unannounced.iter().filter(|(of, ..)| of == key).map(|(_, _, entry)| *entry).collect();
+            for (entry, fate) in self.desk.fates(key) {
+                let left = entry.day().expires().since(self.desk.now);
+                if left <= 0 || unannounced.contains(&entry) || !matches!(fate, Fate::Waiting { .. }) {
+                    continue;
+                }
+                let open = record.windows.iter().any(|window| window.days.contains(&entry.day()));
+                assert!(open, "{entry:?} of {key:?} is {fate} and no window is open for its day: {record:?}");
+                assert!(left > DAY_MS / 2, "{entry:?} of {key:?} is {fate} and its day is about to expire");
+            }
+        }
+    }
+}
