@@ -7,7 +7,7 @@
 //! # Tour
 //!
 //! [`read`] makes events of records; [`reach`] says which followers an event is for; [`resolve`] turns a
-//! slice of these followers into rows and announcements; [`run`] is the only place that waits.
+//! slice of these followers into rows and announcements; [`mod@run`] is the only place that waits.
 
 pub mod config;
 

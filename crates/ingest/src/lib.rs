@@ -10,7 +10,7 @@
 //!
 //! [`admit`] judges one CloudEvent, [`profile`] the fields of a person's profile; [`effects`] turns what was
 //! admitted into writes and records. [`door`] and [`answer`] are the HTTP way without its waiting: who may
-//! enter, and what is said. [`run`] is the topic way and the desk of both; [`http`] the other way.
+//! enter, and what is said. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 

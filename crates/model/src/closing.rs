@@ -7,7 +7,7 @@ use crate::{
     fault::{self, Fault},
     id::{ReadyId, SubjectRef},
     limits::{CARRIED_KEYS_MAX, CLOSING_KEYS_MAX, DAY_MS, LAST_CALL_MS, READY_ENTRIES_MAX},
-    mark::{Channel, What, Why},
+    mark::{What, Why},
     person::{PersonRecord, Window},
     plan::{OncePer, Plan},
     ready::{self, Ready, ReadyEntry},
@@ -54,9 +54,8 @@ pub(crate) fn close(
 ) -> Vec<Ready> {
     let Some(index) = record.windows.iter().position(|open| open == window) else { return Vec::new() };
     let Some(plan) = at.plans.by_name.get(&window.plan) else {
-        record.windows.remove(index);
-        let keys = candidates.iter().map(|candidate| candidate.key);
-        window::owe(record, Channel::Email, What::Ended(Why::PlanGone), keys, at.now);
+        let days = record.windows.remove(index).days;
+        window::open_any(record, &days, at);
         return Vec::new();
     };
     // Derived again at the last moment: the person may have travelled since.
@@ -69,17 +68,19 @@ pub(crate) fn close(
     record.windows.remove(index);
     let oldest = Day::of(window.due).plus(-i32::from(plan.look_back_days));
     let mut sorted = sort(candidates, plan, oldest);
-    if sorted.told.len() < usize::from(plan.at_least.max(1)) {
+    // A date is told once, also if the last call of a day comes later on a date that has been told.
+    let again = record.told_on.get(&plan.name).is_some_and(|told| *told >= date);
+    if again || sorted.told.len() < usize::from(plan.at_least.max(1)) {
         sorted.carried.extend(std::mem::take(&mut sorted.told).into_iter().flat_map(|(_, group)| group));
     }
-    end(record, plan, &sorted.ended, at);
+    let rest = end(record, plan, &mut sorted, at);
     let told = !sorted.told.is_empty();
     if told {
         record.told_on.insert(plan.name.clone(), date);
         record.keep_until = record.keep_until.max(at.now.plus(2 * DAY_MS));
     }
     let id = ready::id(at.tenant, at.person, &plan.name, &window.key, window.opening, 0);
-    carry(record, plan, &sorted.carried, id, told, at);
+    carry(record, plan, &sorted.carried, rest, told.then_some(id), at);
     if !told {
         return Vec::new();
     }
@@ -100,8 +101,6 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
             (Err(why), _) => sorted.ended.push((candidate.key, why)),
         }
     }
-    // The rest of what ended is found ended again at the next closing.
-    sorted.ended.truncate(CLOSING_KEYS_MAX - READY_ENTRIES_MAX);
     let mut groups = group(live, plan.once_per);
     groups.sort_by(|(a_section, a), (b_section, b)| {
         a_section.cmp(b_section).then(b[0].rank.total_cmp(&a[0].rank)).then(b[0].key.cmp(&a[0].key))
@@ -143,43 +142,39 @@ fn group(live: Vec<(usize, Candidate)>, once_per: OncePer) -> Vec<(usize, Vec<Ca
     groups
 }
 
-fn end(record: &mut PersonRecord, plan: &Plan, ended: &[(EntryKey, Why)], at: &At<'_>) {
-    let reasons: BTreeSet<Why> = ended.iter().map(|(_, why)| *why).collect();
+/// Owes the marks of what ended; days of which there is more than one closing may name are given back.
+fn end(record: &mut PersonRecord, plan: &Plan, sorted: &mut Sorted, at: &At<'_>) -> BTreeSet<Day> {
+    // Past the last call of its day there is no next closing for what would be carried.
+    let past = |candidate: &Candidate| candidate.key.day().expires().plus(-LAST_CALL_MS) <= at.now;
+    let (gone, carried) = std::mem::take(&mut sorted.carried).into_iter().partition(past);
+    sorted.carried = carried;
+    sorted.ended.extend(gone.into_iter().map(|candidate: Candidate| (candidate.key, Why::Expired)));
+    let rest = sorted.ended.split_off(sorted.ended.len().min(CLOSING_KEYS_MAX - READY_ENTRIES_MAX));
+    let reasons: BTreeSet<Why> = sorted.ended.iter().map(|(_, why)| *why).collect();
     for why in reasons {
-        let keys = ended.iter().filter(|(_, w)| *w == why).map(|(key, _)| *key);
+        let keys = sorted.ended.iter().filter(|(_, w)| *w == why).map(|(key, _)| *key);
         window::owe(record, plan.channel, What::Ended(why), keys, at.now);
     }
+    rest.into_iter().map(|(key, _)| key.day()).collect()
 }
 
-/// What is carried opens the next window in the same turn; below the minimum the window simply goes on
-/// to its next closing.
+/// What is carried opens the next window in the same turn, and so does the rest of what ended, which is
+/// found ended again; below the minimum the window simply goes on to its next closing.
 fn carry(
     record: &mut PersonRecord,
     plan: &Plan,
     carried: &[Candidate],
-    id: ReadyId,
-    told: bool,
+    rest: BTreeSet<Day>,
+    told: Option<ReadyId>,
     at: &At<'_>,
 ) {
-    if carried.is_empty() {
-        return;
-    }
-    let days: BTreeSet<Day> = carried.iter().map(|candidate| candidate.key.day()).collect();
-    // Past the last call of its oldest day there is no next closing for these.
-    let (gone, days): (Vec<Day>, Vec<Day>) =
-        days.into_iter().partition(|day| day.expires().plus(-LAST_CALL_MS) <= at.now);
-    let expired: Vec<(EntryKey, Why)> = carried
-        .iter()
-        .filter(|candidate| gone.contains(&candidate.key.day()))
-        .map(|candidate| (candidate.key, Why::Expired))
-        .collect();
-    end(record, plan, &expired, at);
+    let days: BTreeSet<Day> = carried.iter().map(|candidate| candidate.key.day()).chain(rest).collect();
     if days.is_empty() {
         return;
     }
-    if told {
-        let keys = carried.iter().map(|candidate| candidate.key).filter(|key| !gone.contains(&key.day()));
-        window::owe(record, plan.channel, What::Carried(id), keys.take(CARRIED_KEYS_MAX), at.now);
+    if let Some(id) = told {
+        let keys = carried.iter().map(|candidate| candidate.key).take(CARRIED_KEYS_MAX);
+        window::owe(record, plan.channel, What::Carried(id), keys, at.now);
     }
     // After this instant, so that the next closing is the next one and not this one again.
     record.last_opening = record.last_opening.max(at.now);

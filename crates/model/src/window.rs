@@ -117,6 +117,14 @@ pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, days: impl IntoIterat
     window.due = due(plan, window, told, at).1;
 }
 
+/// The plan of these days is not in the catalogue any more: every plan there is looks at them, and tells or
+/// ends what is its own.
+pub(crate) fn open_any(record: &mut PersonRecord, days: &BTreeSet<Day>, at: &At<'_>) {
+    for plan in at.plans.by_name.values() {
+        open(record, plan, days.iter().copied(), at);
+    }
+}
+
 /// When a window closes, and the local date it then stands for.
 pub(crate) fn due(plan: &Plan, window: &Window, told: Option<LocalDate>, at: &At<'_>) -> (LocalDate, Millis) {
     let Close::Daily { at: time, zone, spread_ms } = &plan.close;
@@ -209,10 +217,13 @@ fn owe_left(record: &mut PersonRecord, delivery: &Delivery, left: &[(EntryKey, W
 fn give_back(record: &mut PersonRecord, delivery: &Delivery, keys: &[EntryKey], maybe: bool, at: &At<'_>) {
     let what = What::Returned { ready: delivery.ready, maybe };
     owe(record, delivery.channel, what, keys.iter().copied(), delivery.at);
-    if let Some(plan) = at.plans.by_name.get(&delivery.plan)
-        && !keys.is_empty()
-    {
-        open(record, plan, keys.iter().map(|key| key.day()), at);
+    if keys.is_empty() {
+        return;
+    }
+    let days: BTreeSet<Day> = keys.iter().map(|key| key.day()).collect();
+    match at.plans.by_name.get(&delivery.plan) {
+        Some(plan) => open(record, plan, days, at),
+        None => open_any(record, &days, at),
     }
 }
 

@@ -10,7 +10,7 @@ use catalogue::{
     Catalogue, KindDef, Mail, Problem, Problems,
     problem::Source,
 };
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value as Scripted};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted};
 use model::{Because, PlanName, SubjectRef};
 
 use crate::{
@@ -56,6 +56,7 @@ impl Renderer {
         env.set_auto_escape_callback(|name| {
             if name.starts_with("html/") { AutoEscape::Html } else { AutoEscape::None }
         });
+        env.set_formatter(format);
         env.set_undefined_behavior(missing);
         env.set_fuel(Some(FUEL));
         env.set_recursion_limit(RECURSION_MAX);
@@ -204,6 +205,30 @@ impl Part<'_> {
             Self::Says(kind) => format!("says/{}", kind.name),
         }
     }
+}
+
+/// Prints a value. The engine's own escape writes `/` as an entity too, which makes addresses unreadable
+/// for whatever reads mails with less than a browser.
+fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Scripted) -> Result<(), Error> {
+    let text = value.to_string();
+    if !matches!(state.auto_escape(), AutoEscape::Html) {
+        return out.write_str(&text).map_err(Error::from);
+    }
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(['<', '>', '&', '"', '\'']) {
+        let (plain, special) = rest.split_at(at);
+        let entity = match special.as_bytes().first() {
+            Some(b'<') => "&lt;",
+            Some(b'>') => "&gt;",
+            Some(b'&') => "&amp;",
+            Some(b'"') => "&quot;",
+            _ => "&#39;",
+        };
+        out.write_str(plain)?;
+        out.write_str(entity)?;
+        rest = special.get(1..).unwrap_or_default();
+    }
+    out.write_str(rest).map_err(Error::from)
 }
 
 fn named<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {

@@ -1,1 +1,208 @@
-//! Tests of the room, as data behind one `check`.
+//! Tests of the pure parts: what the journal says, what still holds, what is reported.
+
+use std::collections::BTreeSet;
+
+use catalogue::Catalogue;
+use model::{
+    Because, Channel, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row, State,
+    SubjectRef, Tenant, Value, What, Why, World,
+    delivery::Outcome,
+    fold::fold,
+    person::profile,
+    ready::{Ready, ReadyEntry},
+};
+use store::{Claim, Journalled, Record, Recorded};
+
+use crate::{
+    check::{Facts, check},
+    config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
+    message::message_id,
+    past::{Past, past},
+    report,
+};
+
+const CATALOGUE: &str = r#"
+catalogue: sample
+subjects:
+  work: {title: text, author: ref author, public: flag}
+  author: {name: text}
+kinds:
+  work_out:
+    on: work.published
+    to: {followers_of: author}
+    while: subject.public
+    says: '{{ subject.title }}'
+    plans: [daily]
+plans:
+  daily:
+    channel: email
+    close: {daily: "09:00", zone: person}
+    look_back: 7d
+    from: Sample <news@example.com>
+    headline: News
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: Works, kinds: [work_out], most: 2, order: newest}
+"#;
+
+fn catalogue() -> Catalogue {
+    let template = |name: &str| match name {
+        "mail.mjml" => Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned()),
+        _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
+    };
+    Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+const NOW: Millis = Millis(1_795_248_000_000);
+
+fn key(n: u8) -> EntryKey {
+    EntryKey { occurred: NOW.plus(-1_000), event: EventKey([n; 16]) }
+}
+
+fn subject(text: &str) -> SubjectRef {
+    SubjectRef::new(text).unwrap()
+}
+
+fn reason() -> Reason {
+    Reason { kind: Kind::new("work_out").unwrap(), because: Because::Follows(subject("author:1")) }
+}
+
+fn ready(attempt: u16) -> Ready {
+    let entry = |n: u8, maybe| ReadyEntry {
+        key: key(n),
+        subject: subject("work:1"),
+        reasons: vec![reason()],
+        section: 0,
+        maybe,
+    };
+    Ready {
+        id: ReadyId([9; 16]),
+        tenant: Tenant::new("main").unwrap(),
+        person: Person::new("ann").unwrap(),
+        plan: PlanName::new("daily").unwrap(),
+        key: "".into(),
+        opening: NOW,
+        channel: Channel::Email,
+        attempt,
+        due: NOW,
+        expires: NOW.plus(1_000_000),
+        entries: vec![entry(1, false), entry(2, true)],
+    }
+}
+
+fn claim(attempt: u16, deadline: Millis) -> Claim {
+    Claim { ready: ReadyId([9; 16]), attempt, token: [0; 16], at: NOW, deadline, told: vec![key(1), key(2)] }
+}
+
+fn record(attempt: u16, what: Recorded) -> Record {
+    Record { ready: ReadyId([9; 16]), attempt, at: NOW, what, left: Vec::new() }
+}
+
+#[test]
+fn the_journal_says_how_a_ready_is_taken() {
+    let check = |attempt: u16, claims: Vec<Claim>, records: Vec<Record>, expected: Past| {
+        assert_eq!(past(&ready(attempt), &Journalled { claims, records }, NOW), expected);
+    };
+    let (later, before) = (NOW.plus(5), NOW.plus(-5));
+    check(0, vec![], vec![], Past::Open);
+    for what in [Recorded::Sent, Recorded::Nothing, Recorded::Refused, Recorded::Unknown] {
+        check(3, vec![claim(0, before)], vec![record(0, what)], Past::Ended(record(0, what)));
+    }
+    check(0, vec![claim(0, later)], vec![], Past::NotBefore(later.plus(1)));
+    check(0, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));
+    // An earlier attempt nobody recorded stands in the way of the next one too.
+    check(1, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));
+    check(1, vec![claim(0, before)], vec![record(0, Recorded::NotSent)], Past::Open);
+    // The very attempt failed, and its report was lost.
+    let again = NOW.plus(RETRY_MS_FIRST);
+    check(0, vec![claim(0, before)], vec![record(0, Recorded::NotSent)], Past::NotBefore(again));
+}
+
+#[test]
+fn the_wait_between_tries_grows_and_is_capped() {
+    assert_eq!(retry_ms(0), RETRY_MS_FIRST);
+    assert_eq!(retry_ms(1), 2 * RETRY_MS_FIRST);
+    assert_eq!(retry_ms(u16::MAX), RETRY_MS_MAX);
+}
+
+#[test]
+fn a_record_is_the_report() {
+    let check = |what: Recorded, expected: Outcome| {
+        assert_eq!(report::of_record(&ready(0), &record(0, what)).outcome, expected, "{what:?}");
+    };
+    check(Recorded::Sent, Outcome::Sent { left: vec![] });
+    check(Recorded::Refused, Outcome::Refused { left: vec![(key(1), Why::Refused), (key(2), Why::Refused)] });
+    // The one that came back before ends; the other comes back, once.
+    check(Recorded::Unknown, Outcome::Unknown { back: vec![key(1)], left: vec![(key(2), Why::MaybeSent)] });
+}
+
+/// The facts under which everything holds, for each test to change one thing.
+fn facts() -> (Facts, World) {
+    let tenant = Tenant::new("main").unwrap();
+    let mut world = World::default();
+    world.follows.insert((tenant.clone(), Person::new("ann").unwrap(), subject("author:1")), true);
+    world.subjects.insert((tenant, subject("work:1")), State::at(1, [("public", Some(Value::Flag(true)))]));
+    (Facts { profile: person(&[]), view: view(&[]) }, world)
+}
+
+fn person(flags: &[&str]) -> State {
+    let mut state = State::at(1, [(profile::EMAIL, Some(Value::text("ann@example.com")))]);
+    for flag in flags {
+        state.merge(&State::at(1, [(flag, Some(Value::Flag(true)))]));
+    }
+    state
+}
+
+fn view(marks: &[What]) -> model::DayView {
+    let entry = |n| Row::Entry(Entry { key: key(n), reason: reason(), subject: subject("work:1") });
+    let mut rows = vec![entry(1), entry(2)];
+    let own = What::Taken(ReadyId([9; 16]));
+    for what in std::iter::once(&own).chain(marks) {
+        let channel = (!matches!(what, What::Read | What::Cleared)).then_some(Channel::Email);
+        rows.push(Row::Mark(Mark::new(channel, *what, vec![key(1), key(2)], NOW)));
+    }
+    fold(&rows)
+}
+
+#[test]
+fn every_entry_is_asked_again_before_the_claim() {
+    type Change = fn(&mut Facts, &mut World);
+    let check = |change: Change, expected: Option<Why>| {
+        let (mut facts, mut world) = facts();
+        change(&mut facts, &mut world);
+        let checked = check(&ready(0), &facts, &world, &catalogue(), NOW);
+        let why: BTreeSet<Why> = checked.left.iter().map(|(_, why)| *why).collect();
+        assert_eq!(why, expected.into_iter().collect(), "{expected:?}");
+        assert_eq!(checked.told.len() + checked.left.len(), 2);
+    };
+    check(|_, _| {}, None);
+    check(|_, world| world.follows.clear(), Some(Why::Unfollowed));
+    check(|_, world| world.subjects.clear(), Some(Why::NoLongerTrue));
+    check(|facts, _| facts.profile = State::default(), Some(Why::NoAddress));
+    check(|facts, _| facts.profile = person(&[profile::EMAIL_OFF]), Some(Why::Unsubscribed));
+    check(|facts, _| facts.profile = person(&[profile::ERASED]), Some(Why::Erased));
+    check(|facts, _| facts.view = view(&[What::Read]), Some(Why::SeenBefore));
+    check(|facts, _| facts.view = view(&[What::Cleared]), Some(Why::SeenBefore));
+    check(|facts, _| facts.view = view(&[What::Taken(ReadyId([1; 16]))]), Some(Why::ToldElsewhere));
+    check(|facts, _| facts.view = fold(&[]), Some(Why::Expired));
+}
+
+#[test]
+fn a_ready_that_is_too_late_is_not_sent() {
+    let (facts, world) = facts();
+    let late = Ready { expires: NOW, ..ready(0) };
+    let checked = check(&late, &facts, &world, &catalogue(), NOW);
+    assert!(checked.told.is_empty());
+    assert!(checked.left.iter().all(|(_, why)| *why == Why::Expired));
+}
+
+#[test]
+fn the_message_id_is_the_readys_at_the_senders_domain() {
+    let check = |from: &str, domain: &str| {
+        assert_eq!(message_id(&ready(0), from), format!("{}@{domain}", ReadyId([9; 16])));
+    };
+    check("Sample <news@example.com>", "example.com");
+    check("news@example.com", "example.com");
+    check("nonsense", "localhost");
+}

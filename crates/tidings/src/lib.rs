@@ -1,10 +1,24 @@
-//! The composition root: the house, its command line and its page.
+//! The composition root: the only crate that knows every other, the environment, and exit codes.
+//!
+//! # Tour
+//!
+//! [`house`] runs every room on the engines it is given; [`http`] is its door and its page; [`datadir`] is
+//! the directory on which it stands. [`config`] is what can be set, [`cli`] the command line, [`commands`]
+//! what each command does; those that talk to a running house go through [`client`] and [`feed`]. [`days`]
+//! and [`quarantine`] are views that the command line and the page have in common. [`say`] writes,
+//! [`failure`] knows the exit codes.
 
-pub mod cli;
-pub mod config;
+pub mod house;
+
 pub mod datadir;
 pub mod days;
-pub mod failure;
-pub mod house;
+pub mod http;
 pub mod quarantine;
+
+pub mod cli;
+pub mod client;
+pub mod commands;
+pub mod config;
+pub mod failure;
+pub mod feed;
 pub mod say;

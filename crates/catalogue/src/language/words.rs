@@ -77,7 +77,7 @@ pub fn install(env: &mut Environment<'_>) {
     env.add_filter("last", filters::last);
     env.add_filter("upper", filters::upper);
     env.add_filter("lower", filters::lower);
-    env.add_filter("capitalize", filters::capitalize);
+    env.add_filter("capitalize", capitalize);
     env.add_filter("trim", filters::trim);
     env.add_filter("default", filters::default);
     env.add_filter("round", filters::round);
@@ -86,4 +86,10 @@ pub fn install(env: &mut Environment<'_>) {
     env.add_test("none", tests::is_none);
     env.add_test("odd", tests::is_odd);
     env.add_test("even", tests::is_even);
+}
+
+/// The first letter, and only that: the engine's own makes the rest small, names too.
+fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -157,7 +157,10 @@ fn facts_are_admitted_or_refused_with_a_reason() {
         "refused /type: tidings has no type `tidings.folow`: did you mean `tidings.follow`?",
     );
     check("tidings.follow", r#""data":{"target":"author:7"}"#, "refused /data/person: it is missing");
+}
 
+#[test]
+fn profiles_are_admitted_or_refused_with_a_reason() {
     let profile = |fields: &str, expected: &str| {
         check("tidings.profile", &format!(r#""version":3,"data":{{"person":"ann"{fields}}}"#), expected);
     };

@@ -82,7 +82,7 @@ async fn way(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response,
             until => look::until(window.due.since(now)),
         }
     });
-    let mails = app.outbox_count().await?;
+    let mails = app.outbox.len();
     let own = context! {
         stops => page::value(&stops(&stages)),
         mails,

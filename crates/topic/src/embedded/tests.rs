@@ -174,7 +174,7 @@ async fn what_is_too_old_goes_and_who_has_not_read_it_is_told() {
     assert_eq!(why, "group `late` stands at offset 0 of a/0, which holds 3000 to 5001");
     drop((member, engine));
     // Trimmed when it is opened; what went is gone from the disk soon after.
-    clock.advance(DAY);
+    clock.advance(DAY + 1);
     let engine = Embedded::open(dir.path(), clock.clone()).unwrap();
     assert_eq!(engine.bounds("a").await.unwrap(), [(5_001, 5_001)]);
     let log = engine.engine.book.tables().unwrap().log;
@@ -392,6 +392,38 @@ fn partitions_are_shared_whatever_members_do() {
             );
         }
     }
+}
+
+/// On a disk that gets full: `mount -t tmpfs -o size=24m tmpfs /tmp/small`, then
+/// `SMALL_DISK=/tmp/small cargo test -p topic a_full_disk -- --ignored`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a small disk"]
+async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
+    let disk = std::env::var("SMALL_DISK").expect("the path of a small disk");
+    let dir = tempfile::tempdir_in(&disk).unwrap();
+    let engine = opened(dir.path(), 0).await;
+    let ballast = std::path::Path::new(&disk).join("ballast");
+    std::fs::write(&ballast, vec![1; 4 << 20]).unwrap();
+    let mut acknowledged = 0_u64;
+    let first = loop {
+        // What cannot be compressed fills a disk sooner.
+        let value: String = (0..2_000_u64).map(|n| char::from(b'a' + ((n * n + acknowledged) % 23) as u8)).collect();
+        match engine.append((0..50).map(|_| record("a", 0, "k", &value)).collect()).await {
+            Ok(()) => acknowledged += 50,
+            Err(error) => break error,
+        }
+    };
+    println!("after {acknowledged}: {first}");
+    let second = engine.append(vec![record("a", 0, "k", "v")]).await;
+    assert!(matches!(first, TopicError::Full(_)), "{first}");
+    assert!(matches!(second, Err(TopicError::Broken(_))), "{second:?}");
+    drop(engine);
+    std::fs::remove_file(ballast).unwrap();
+    let engine = opened(dir.path(), 0).await;
+    let end = engine.bounds("a").await.unwrap()[0].1;
+    let there = engine.read("a", 0, 0, usize::MAX).await.unwrap().len();
+    assert!(end >= acknowledged && u64::try_from(there).unwrap() == end, "{there} of {end}, {acknowledged}");
+    engine.append(vec![record("a", 0, "k", "v")]).await.unwrap();
 }
 
 /// The figures of the engine: `cargo test -p topic figures -- --ignored --nocapture`.

@@ -1,0 +1,81 @@
+//! The outbox: every mail as its reader sees it, as text, and with its headers. The HTML of a mail is shown
+//! in a frame that can neither run nor load anything: it holds what upstream services say.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Query, State},
+    http::{StatusCode, header},
+    response::{Html, IntoResponse as _, Response},
+    routing::get,
+};
+use courier::outbox::{Mail, Summary};
+use minijinja::context;
+use model::civil::Zone;
+use serde::Deserialize;
+
+use super::{
+    App, Oops, Shared,
+    guard::MAIL_POLICY,
+    look,
+    page::Asked,
+};
+
+/// Mails that the list shows, newest first.
+const MAILS_LISTED: usize = 100;
+/// The three ways to look at a mail, by the word in the address and the one on the tab.
+const TABS: [(&str, &str); 3] = [("html", "HTML"), ("text", "Text"), ("headers", "Headers")];
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/outbox", get(list)).route("/outbox/mail", get(mail)).route("/outbox/html", get(html))
+}
+
+async fn list(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+    let line = |mail: Summary| {
+        context! {
+            id => mail.message_id,
+            headline => mail.headline,
+            to => mail.to,
+            date => look::instant(mail.date, &Zone::UTC),
+        }
+    };
+    let mails: Vec<_> = app.outbox.list(MAILS_LISTED).into_iter().map(line).collect();
+    app.page("outbox.html", &asked, context! { mails, count => app.outbox.len(), most => MAILS_LISTED })
+}
+
+#[derive(Deserialize)]
+struct Which {
+    id: String,
+    show: Option<String>,
+}
+
+async fn mail(State(app): Shared, Query(Which { id, show }): Query<Which>, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+    let Some(mail) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
+    let show = TABS.iter().find(|(tab, _)| Some(*tab) == show.as_deref()).map_or("html", |(tab, _)| *tab);
+    let header = |name: &str| mail.header(name).unwrap_or_default();
+    let headers: Vec<_> = mail.headers.iter().map(|(name, value)| context! { name, value }).collect();
+    let own = context! {
+        id,
+        show,
+        tabs => TABS.iter().map(|(tab, name)| context! { tab, name }).collect::<Vec<_>>(),
+        headline => header("subject"),
+        from => header("from"),
+        to => header("to"),
+        date => header("date"),
+        text => mail.text,
+        headers,
+    };
+    app.page("mail.html", &asked, own)
+}
+
+/// The HTML of a mail, for the frame.
+async fn html(State(app): Shared, Query(Which { id, .. }): Query<Which>) -> Result<Response, Oops> {
+    let Some(Mail { html, .. }) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
+    let policy = [(header::CONTENT_SECURITY_POLICY, MAIL_POLICY), (header::X_FRAME_OPTIONS, "SAMEORIGIN")];
+    Ok((policy, Html(html)).into_response())
+}
+
+fn gone(app: &App) -> Response {
+    app.saying(StatusCode::NOT_FOUND, "No such mail", "There is no mail of this id in the outbox.")
+}
