@@ -115,7 +115,7 @@ impl Desk {
         let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX) } else { Vec::new() };
         let facts = Facts {
             profiles: self.profiles.clone(),
-            days: self.days.iter().filter(|(key, _)| key.day.expires() > self.now).map(cloned).collect(),
+            days: self.days_of(&due),
             world: self.world.clone(),
         };
         let (memory, catalogue, zones) = (&self.memory, &*self.catalogue, &self.zones);
@@ -131,6 +131,16 @@ impl Desk {
             self.memory.put(key, (!record.is_spent(self.now)).then(|| record.clone()));
         }
         decided
+    }
+
+    /// The rows of the days that windows of these persons name.
+    fn days_of(&self, due: &[PersonKey]) -> BTreeMap<DayKey, Vec<Row>> {
+        let records = due.iter().filter_map(|key| Some((key, self.memory.get(key)?)));
+        let windows = records.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
+        let days = windows.flat_map(|(key, window)| window.days.iter().map(|day| day_key(key, *day)));
+        let alive = days.filter(|key| key.day.expires() > self.now);
+        let rows = |key: &DayKey| self.days.get(key).into_iter().flatten().cloned().collect();
+        alive.map(|key| (key.clone(), rows(&key))).collect()
     }
 
     pub fn hear(&mut self, key: &PersonKey, news: Vec<News>) -> Decided {
@@ -168,8 +178,4 @@ impl Desk {
         self.now = self.now.max(until);
         self.readys[before..].to_vec()
     }
-}
-
-fn cloned((key, rows): (&DayKey, &BTreeSet<Row>)) -> (DayKey, Vec<Row>) {
-    (key.clone(), rows.iter().cloned().collect())
 }

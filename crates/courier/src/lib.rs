@@ -13,4 +13,7 @@ pub mod conformance;
 pub mod lying;
 pub mod outbox;
 
+#[cfg(test)]
+mod tests;
+
 pub use port::{Courier, CourierError, Gate, Handed, Message, Outcome};

@@ -1,1 +1,234 @@
-//! To come.
+//! A courier that lies: it keeps every promise but one. Each lie names the promises of
+//! [`crate::conformance`] that must catch it; a promise that no lie breaks would be one that nobody knows
+//! to hold.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+
+use crate::{
+    conformance::{Broken, Harness},
+    mime,
+    port::{Courier, CourierError, Gate, Handed, Message, Outcome},
+};
+
+macro_rules! lies {
+    ($($(#[$doc:meta])* $lie:ident breaks $($promise:literal),+;)*) => {
+        /// What is not true of the courier.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Lie {
+            $($(#[$doc])* $lie,)*
+        }
+
+        impl Lie {
+            pub const ALL: &[Self] = &[$(Self::$lie,)*];
+
+            /// The promises that it breaks, by name. It may break more.
+            pub fn breaks(self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$lie => &[$($promise),+],)*
+                }
+            }
+        }
+    };
+}
+
+lies! {
+    /// What it accepted is gone after a crash.
+    Forgets breaks "accepted is for good";
+    /// The gate is asked again, to be sure.
+    AsksTwice breaks "the gate is asked once";
+    /// The gate is not asked.
+    NeverAsks breaks "the gate is asked once", "stopped leaves nothing";
+    /// The gate is asked when the mail has gone.
+    AsksLate breaks "the gate is asked first";
+    /// The gate's answer is not heeded.
+    IgnoresNo breaks "stopped leaves nothing";
+    /// The gate is asked before it is known whether the message can go at all.
+    AsksForNothing breaks "line breaks are refused";
+    /// Line breaks are taken out, and what is left goes.
+    MendsLineBreaks breaks "line breaks are refused";
+    /// What was handed over twice goes twice.
+    Doubles breaks "twice is the same message";
+    /// A mail that comes together with others is lost.
+    LosesOne breaks "many at once all arrive";
+    /// Blanks in a row become one.
+    AltersText breaks "text arrives as written";
+    /// The body loses a dot at the start of a line.
+    AltersDots breaks "text arrives as written";
+    /// Further headers are left out.
+    DropsHeaders breaks "headers arrive";
+    /// Each mail has something random.
+    Random breaks "the same message is the same bytes";
+    /// It says that it sent what it did not.
+    SaysSent breaks "not sent is known";
+    /// It says that it did not send what it did.
+    SaysNotSent breaks "sent is known";
+}
+
+/// A courier in memory, honest but for one lie.
+pub struct Lying {
+    lie: Option<Lie>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Message id, mail.
+    arrived: Vec<(String, Vec<u8>)>,
+    /// How many mails were written: something that is not the same each time.
+    written: usize,
+}
+
+impl fmt::Debug for Lying {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lying").field("lie", &self.lie).finish_non_exhaustive()
+    }
+}
+
+impl Lying {
+    pub fn new(lie: Option<Lie>) -> Self {
+        Self { lie, inner: Mutex::default() }
+    }
+
+    fn lies(&self, lie: Lie) -> bool {
+        self.lie == Some(lie)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The message as this courier would have it.
+    fn twisted(&self, message: &Message, number: usize) -> Message {
+        let mut message = message.clone();
+        if self.lies(Lie::MendsLineBreaks) {
+            message.headline = message.headline.replace(['\r', '\n', '\0'], " ");
+        }
+        if self.lies(Lie::AltersText) {
+            message.headline = message.headline.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        if self.lies(Lie::AltersDots) {
+            message.text = message.text.replace("\n.", "\n");
+        }
+        if self.lies(Lie::DropsHeaders) {
+            message.headers.clear();
+        }
+        if self.lies(Lie::Random) {
+            message.headers.push(("X-Number".to_owned(), number.to_string()));
+        }
+        message
+    }
+
+    async fn asked(&self, gate: &dyn Gate) -> bool {
+        match self.lie {
+            Some(Lie::NeverAsks | Lie::AsksLate) => true,
+            Some(Lie::AsksTwice) => gate.may_go().await && gate.may_go().await,
+            Some(Lie::IgnoresNo) => {
+                let _unheard = gate.may_go().await;
+                true
+            }
+            _ => gate.may_go().await,
+        }
+    }
+
+    fn take(&self, id: &str, bytes: Vec<u8>) {
+        let mut inner = self.inner();
+        let there = inner.arrived.iter().any(|(other, _)| other == id);
+        if self.lies(Lie::LosesOne) && inner.arrived.len() == 20 {
+            return;
+        }
+        if !there || self.lies(Lie::Doubles) {
+            inner.arrived.push((id.to_owned(), bytes));
+        }
+    }
+}
+
+#[async_trait]
+impl Courier for Lying {
+    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
+        let number = {
+            let mut inner = self.inner();
+            inner.written += 1;
+            inner.written
+        };
+        let written = mime::write(&self.twisted(message, number));
+        if self.lies(Lie::AsksForNothing) && written.is_err() {
+            let _unheard = gate.may_go().await;
+        }
+        let written = match written {
+            Ok(written) => written,
+            Err(unfit) => return Ok(Handed::Refused(unfit.to_string())),
+        };
+        if !self.asked(gate).await {
+            return Ok(Handed::Stopped);
+        }
+        self.take(&written.message_id, written.bytes);
+        if self.lies(Lie::AsksLate) && !gate.may_go().await {
+            self.inner().arrived.retain(|(id, _)| *id != written.message_id);
+            return Ok(Handed::Stopped);
+        }
+        Ok(Handed::Accepted)
+    }
+
+    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
+        let id = mime::bare_id(message_id);
+        let there = self.inner().arrived.iter().any(|(other, _)| Some(other.as_str()) == id);
+        Ok(match there {
+            true if self.lies(Lie::SaysNotSent) => Outcome::NotSent,
+            false if self.lies(Lie::SaysSent) => Outcome::Sent,
+            true => Outcome::Sent,
+            false => Outcome::NotSent,
+        })
+    }
+}
+
+/// The suite's way to a lying courier.
+#[derive(Debug)]
+pub struct LyingHarness {
+    lie: Option<Lie>,
+    courier: Mutex<Arc<Lying>>,
+    opened: Mutex<usize>,
+}
+
+impl LyingHarness {
+    pub fn new(lie: Option<Lie>) -> Self {
+        Self { lie, courier: Mutex::new(Arc::new(Lying::new(lie))), opened: Mutex::default() }
+    }
+
+    fn courier(&self) -> Arc<Lying> {
+        Arc::clone(&self.courier.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl Harness for LyingHarness {
+    async fn open(&self) -> Result<Arc<dyn Courier>, Broken> {
+        let courier = Arc::new(Lying::new(self.lie));
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        *opened += 1;
+        courier.inner().written = *opened * 1_000;
+        *self.courier.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&courier);
+        Ok(courier)
+    }
+
+    async fn crash(&self, courier: Arc<dyn Courier>) -> Result<Arc<dyn Courier>, Broken> {
+        drop(courier);
+        let courier = self.courier();
+        if self.lie == Some(Lie::Forgets) {
+            courier.inner().arrived.clear();
+        }
+        Ok(courier)
+    }
+
+    async fn arrived(&self) -> Result<Vec<Vec<u8>>, Broken> {
+        Ok(self.courier().inner().arrived.iter().map(|(_, mail)| mail.clone()).collect())
+    }
+
+    fn knows(&self) -> bool {
+        true
+    }
+}

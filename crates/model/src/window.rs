@@ -194,13 +194,16 @@ fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
                 .any(|waiting| waiting.ready.id == ready && waiting.ready.attempt >= attempt)
             {
                 // The same report again.
-            } else if record.waiting.len() >= WAITING_PER_PERSON_MAX || record.weight() > RECORD_BYTES_MAX / 3
-            {
-                let back: Vec<_> = deferred.entries.iter().map(|entry| entry.key).collect();
-                give_back(record, delivery, &back, false, at);
             } else {
+                let again = Waiting { at: *until, ready: Ready { attempt, ..deferred.clone() } };
                 record.waiting.retain(|waiting| waiting.ready.id != ready);
-                record.waiting.push(Waiting { at: *until, ready: Ready { attempt, ..deferred.clone() } });
+                record.waiting.push(again);
+                // Too much to remember: the entries wait in their days instead, for the next digest.
+                if record.waiting.len() > WAITING_PER_PERSON_MAX || record.weight() > RECORD_BYTES_MAX * 2 / 3 {
+                    record.waiting.pop();
+                    let back: Vec<_> = deferred.entries.iter().map(|entry| entry.key).collect();
+                    give_back(record, delivery, &back, false, at);
+                }
             }
         }
     }

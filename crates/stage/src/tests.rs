@@ -401,3 +401,18 @@ async fn a_house_that_hangs_is_an_error() {
     let expected = "the house does not come to rest within 1ms; behind: the toy, 1 record";
     assert_eq!((failure.line, failure.what.as_str()), (3, expected));
 }
+
+#[test]
+fn tmp_parse_all() {
+    let mut bad = 0;
+    for dir in ["../../tests/scenarios", "../../examples/gallery/scenarios"] {
+        for file in std::fs::read_dir(dir).unwrap() {
+            let path = file.unwrap().path();
+            if let Err(problems) = crate::load(&path).unwrap() {
+                println!("{problems}");
+                bad += 1;
+            }
+        }
+    }
+    assert_eq!(bad, 0);
+}

@@ -141,11 +141,14 @@ pub struct Lying {
     memory: Arc<Memory>,
 }
 
+/// Topic, partition and key.
+type RecordKey = (TopicName, u32, Vec<u8>);
+
 /// What a lie has to remember.
 #[derive(Debug, Default)]
 struct Memory {
     held: Mutex<Vec<NewRecord>>,
-    first_values: Mutex<HashMap<(TopicName, u32, Vec<u8>), Vec<u8>>>,
+    first_values: Mutex<HashMap<RecordKey, Vec<u8>>>,
     members: AtomicUsize,
 }
 

@@ -13,7 +13,9 @@ use super::{Summary, folder::Folder, mail};
 use crate::mime::READY_HEADER;
 
 /// Bytes of a file that are read for its headers; nearly all are shorter.
-const HEAD_BYTES: usize = 4 * 1024;
+const HEAD_BYTES: u64 = 4 * 1024;
+/// Those few that are longer get so much.
+const HEAD_BYTES_MAX: u64 = 64 * 1024;
 
 #[derive(Default)]
 pub(super) struct Index {
@@ -24,12 +26,15 @@ impl Index {
     /// Reads the beginning of every mail.
     pub(super) fn read(folder: &Folder) -> io::Result<Self> {
         let mut index = Self::default();
-        let mut head = Vec::with_capacity(HEAD_BYTES);
+        let mut head = Vec::new();
         for path in folder.files()? {
             let file = File::open(path)?;
             let bytes = file.metadata()?.len();
             head.clear();
-            file.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+            (&file).take(HEAD_BYTES).read_to_end(&mut head)?;
+            if !head.windows(4).any(|end| end == b"\r\n\r\n") {
+                (&file).take(HEAD_BYTES_MAX).read_to_end(&mut head)?;
+            }
             index.add(summary(&head, Some(bytes)));
         }
         Ok(index)

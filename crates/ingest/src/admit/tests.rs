@@ -122,7 +122,7 @@ fn changes_are_admitted_or_refused_with_a_reason() {
 fn facts_are_admitted_or_refused_with_a_reason() {
     let ms = at(NOON).0;
     let follow = |rest: &str, expected: &str| {
-        check("tidings.follow", &format!(r#""data":{{"person":"ann"{rest}}}"#), expected)
+        check("tidings.follow", &format!(r#""data":{{"person":"ann"{rest}}}"#), expected);
     };
     follow(r#","target":"author:7""#, &format!("follow ann author:7 v{ms}"));
     follow("", "refused /data/target: it is missing");
@@ -205,7 +205,7 @@ fn profiles_are_admitted_or_refused_with_a_reason() {
 #[test]
 fn feedback_is_admitted_or_refused_with_a_reason() {
     let read = |rest: &str, expected: &str| {
-        check("tidings.read", &format!(r#""data":{{"person":"ann"{rest}}}"#), expected)
+        check("tidings.read", &format!(r#""data":{{"person":"ann"{rest}}}"#), expected);
     };
     let key = "2026-11-21T09:00:00.000Z/0123456789abcdef0123456789abcdef";
     read(r#","subject":"work:1""#, "Read ann work:1 until 2026-11-21T12:00:00.000Z");

@@ -7,7 +7,7 @@ use fjall::PersistMode;
 use super::{
     book::{Book, Topic},
     layout,
-    tables::{Tables, fault},
+    tables::Tables,
 };
 use crate::port::{Retention, TopicError, TopicSpec};
 
@@ -61,7 +61,7 @@ pub(super) fn write(tables: &Tables, fresh: &Fresh) -> Result<(), TopicError> {
         let value = layout::topic_value(topic.id, topic.count(), Retention::Milliseconds(*ms));
         batch.insert(&tables.meta, layout::topic_key(&topic.name), value);
     }
-    batch.commit().map_err(|error| fault("declaring topics", &error))
+    batch.commit().map_err(|error| tables.write_fault("declaring topics", &error))
 }
 
 impl Fresh {

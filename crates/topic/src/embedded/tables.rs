@@ -1,6 +1,9 @@
 //! The tables on the disk, and what their errors mean to us.
 
-use std::{io::ErrorKind, path::Path};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
 
@@ -25,6 +28,7 @@ pub(super) struct Tables {
     pub state: Keyspace,
     /// Topics, extents, committed offsets, generations.
     pub meta: Keyspace,
+    dir: PathBuf,
 }
 
 impl Tables {
@@ -44,8 +48,8 @@ impl Tables {
             db.keyspace(name, || KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES))
                 .map_err(|error| fault("opening a table", &error))
         };
-        let tables =
-            Self { log: table("log")?, state: table("state")?, meta: table("meta")?, db: db.clone() };
+        let (log, state, meta) = (table("log")?, table("state")?, table("meta")?);
+        let tables = Self { log, state, meta, dir: dir.to_owned(), db: db.clone() };
         tables.check_version(dir)?;
         Ok(tables)
     }
@@ -60,6 +64,21 @@ impl Tables {
             Some(Some(layout::VERSION)) => Ok(()),
             Some(_) => Err(TopicError::Refused(format!("{} was written by another version", dir.display()))),
         }
+    }
+}
+
+impl Tables {
+    /// What an error of a write means. The tables may have failed in the background before, and say only
+    /// that they did; then the disk is asked whether it was for want of room.
+    pub fn write_fault(&self, doing: &str, error: &fjall::Error) -> TopicError {
+        if !matches!(error, fjall::Error::Poisoned) {
+            return fault(doing, error);
+        }
+        let probe = self.dir.join("probe");
+        let room = std::fs::write(&probe, vec![1; usize::try_from(MEMTABLE_BYTES).unwrap_or(0)]);
+        // If it cannot be removed it is in nobody's way; the next probe takes its place.
+        drop(std::fs::remove_file(&probe));
+        room.map_or_else(|io| fault(doing, &fjall::Error::Io(io)), |()| fault(doing, error))
     }
 }
 

@@ -407,7 +407,8 @@ async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
     let mut acknowledged = 0_u64;
     let first = loop {
         // What cannot be compressed fills a disk sooner.
-        let value: String = (0..2_000_u64).map(|n| char::from(b'a' + ((n * n + acknowledged) % 23) as u8)).collect();
+        let value: String =
+            (0..2_000_u64).map(|n| char::from(b'a' + ((n * n + acknowledged) % 23) as u8)).collect();
         match engine.append((0..50).map(|_| record("a", 0, "k", &value)).collect()).await {
             Ok(()) => acknowledged += 50,
             Err(error) => break error,

@@ -56,7 +56,7 @@ impl Trim {
             }
         }
         // Not synchronised: should a power cut take it back, it is done once more.
-        batch.commit().map_err(|error| fault("trimming the log", &error))?;
+        batch.commit().map_err(|error| tables.write_fault("trimming the log", &error))?;
         for (topic, partition, extent) in moved {
             topic.reach(partition)?.set(&extent);
             extents.insert((topic.id, partition), extent);
@@ -83,7 +83,7 @@ impl Trim {
             batch.remove(&tables.log, layout::log_key(at.0, at.1, offset));
         }
         batch.insert(&tables.meta, layout::extent_key(at.0, at.1), layout::extent_value(&swept));
-        batch.commit().map_err(|error| fault("sweeping the log", &error))?;
+        batch.commit().map_err(|error| tables.write_fault("sweeping the log", &error))?;
         *extent = swept;
         if swept.swept == swept.first {
             self.unswept.remove(&at);

@@ -13,7 +13,7 @@ use super::{
     book::{Book, Topic, seats},
     draft::{Draft, Placed, Seat},
     layout::{self, Extent},
-    tables::{Tables, fault, garbled},
+    tables::{Tables, garbled},
     trim::Trim,
 };
 use crate::port::{CommitError, TopicError, TopicSpec};
@@ -196,7 +196,7 @@ impl Writer {
         }
         let outcome = match self.book.check() {
             Err(broken) => Err(broken),
-            Ok(()) => draft.write().map_err(|error| fault("writing to the log", &error)),
+            Ok(()) => draft.write().map_err(|error| self.tables.write_fault("writing to the log", &error)),
         };
         let written = match outcome {
             Ok(written) => written,

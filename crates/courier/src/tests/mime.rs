@@ -1,0 +1,203 @@
+//! Mails against hostile text in every field.
+
+use model::{Millis, ReadyId, Tenant};
+use proptest::{collection::vec, prelude::*};
+
+use crate::{
+    mime::{LINE_BYTES_MAX, Unfit, bare_id, write},
+    outbox::Mail,
+    port::Message,
+};
+
+pub(super) fn message() -> Message {
+    Message {
+        tenant: Tenant::new("main").unwrap(),
+        ready: ReadyId([7; 16]),
+        message_id: "0707@news.example".to_owned(),
+        from: "News <news@news.example>".to_owned(),
+        to: "ann@mail.example".to_owned(),
+        headline: "Two new things".to_owned(),
+        preheader: String::new(),
+        html: "<p>Hello</p>".to_owned(),
+        text: "Hello\n".to_owned(),
+        date: Millis(1_795_248_000_000),
+        headers: vec![],
+    }
+}
+
+#[test]
+fn a_mail_is_what_it_always_was() {
+    let written = write(&message()).unwrap();
+    let expected = "Message-ID: <0707@news.example>\r\n\
+        Date: Sat, 21 Nov 2026 08:00:00 +0000\r\n\
+        From: News <news@news.example>\r\n\
+        To: ann@mail.example\r\n\
+        Subject: Two new things\r\n\
+        X-Tidings-Ready: 07070707070707070707070707070707\r\n\
+        MIME-Version: 1.0\r\n\
+        Content-Type: multipart/alternative;\r\n \
+        boundary=\"=_BOUNDARY\"\r\n\
+        \r\n\
+        --=_BOUNDARY\r\n\
+        Content-Type: text/plain; charset=utf-8\r\n\
+        Content-Transfer-Encoding: quoted-printable\r\n\
+        \r\n\
+        Hello\r\n\
+        \r\n\
+        --=_BOUNDARY\r\n\
+        Content-Type: text/html; charset=utf-8\r\n\
+        Content-Transfer-Encoding: quoted-printable\r\n\
+        \r\n\
+        <p>Hello</p>\r\n\
+        --=_BOUNDARY--\r\n";
+    let text = String::from_utf8(written.bytes).unwrap();
+    let boundary = text.split("boundary=\"=_").nth(1).unwrap().split('"').next().unwrap();
+    assert_eq!(text.replace(boundary, "BOUNDARY"), expected);
+    assert_eq!((written.from.as_str(), written.to.as_str()), ("news@news.example", "ann@mail.example"));
+}
+
+fn refused(change: impl FnOnce(&mut Message)) -> Unfit {
+    let mut message = message();
+    change(&mut message);
+    write(&message).unwrap_err()
+}
+
+#[test]
+fn what_cannot_go_is_refused_without_a_quote() {
+    let check = |unfit: Unfit, expected: &str| assert_eq!(unfit.to_string(), expected);
+    check(refused(|m| m.headline = "a\r\nBcc: b@c.example".into()), "headline: has a line break or a zero byte");
+    check(refused(|m| m.to = "not an address".into()), "to: not an address that every server takes");
+    check(refused(|m| m.to = "ann@".into()), "to: not an address");
+    check(refused(|m| m.to = "a@b.example, c@d.example".into()), "to: not an address that every server takes");
+    check(refused(|m| m.to = "<a@b.example>, <c@d.example>".into()), "to: not an address that every server takes")
+}
+
+#[test]
+fn lists_of_addresses_never_pass() {
+    for to in [
+        "a@b.example,c@d.example", "a@b.example, c@d.example", "a@b.example;c@d.example",
+        "\"a@b.example, \"c@d.example", "a@b.example c@d.example", "\"x y\"@b.example", "ä@b.example",
+        "a@bücher.example", "@b.example", "a@", "", " ", "<>", "a..b@c.example", ".a@b.example",
+        "a@b.example>", "<a@b.example", "a@b@c.example", "a@b.example (x)", "group: a@b.example;",
+    ] {
+        let mut message = message();
+        message.to = to.to_owned();
+        assert!(write(&message).is_err(), "{to}");
+    }
+    for to in ["a@b.example", "Ann <a@b.example>", "<a@b.example>", " a+tag@b.example ", "ann@localhost", "a@[127.0.0.1]"] {
+        let mut message = message();
+        message.to = to.to_owned();
+        assert!(write(&message).is_ok(), "{to}");
+    }
+    // The name is a name, whatever it looks like.
+    let mut message = message();
+    message.to = "Eve <eve@mail.example>, <ann@mail.example>".to_owned();
+    assert_eq!(write(&message).unwrap().to, "ann@mail.example");
+}
+
+#[test]
+fn dates_outside_the_calendar_are_refused() {
+    for date in [-1, i64::MIN, i64::MAX, 253_402_300_800_000] {
+        assert_eq!(refused(|m| m.date = Millis(date)).field, "date");
+    }
+}
+
+#[test]
+fn headers_of_ours_are_not_replaced() {
+    for name in ["To", "BCC", "subject", "Content-Type", "Content-Transfer-Encoding", "X-Tidings-Ready", "", "a b", "a:b", "ä"] {
+        assert_eq!(refused(|m| m.headers = vec![(name.into(), "x".into())]).field, "headers", "{name}");
+    }
+    for value in ["", " x", "x\u{7}", "x\ty"] {
+        assert_eq!(refused(|m| m.headers = vec![("X-A".into(), value.into())]).field, "headers", "{value:?}");
+    }
+    let twice = vec![("X-A".into(), "1".into()), ("x-a".into(), "2".into())];
+    assert_eq!(refused(|m| m.headers = twice).field, "headers");
+    assert_eq!(refused(|m| m.headers = vec![("X-A".into(), "x".repeat(1_000))]).field, "headers");
+    assert_eq!(refused(|m| m.html = "x".repeat(9 << 20)).field, "body");
+}
+
+#[test]
+fn ids_are_bare() {
+    assert_eq!(bare_id("<a@b>"), Some("a@b"));
+    assert_eq!(bare_id("a@b"), Some("a@b"));
+    for bad in ["", "a", "<a@b", "a@b>", "a@b c", "a@@b", "../a@b", "a@b/c\0", "a@", "@b", "a..b@c"] {
+        // A slash is an atom's character; what matters is that no file is named by it.
+        assert_eq!(bare_id(bad), None, "{bad}");
+    }
+    assert_eq!(bare_id(&format!("{}@b", "a".repeat(300))), None);
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        any::<String>(),
+        "[ -~]{0,20}",
+        prop::sample::select(vec![
+            "\r\n", "\n", "\r", "\0", "\r\n.\r\n", "\n.\n", "Bcc: eve@mail.example", "\r\n\r\n", " ", "\t", "\"", "\\", "<", ">",
+            "@", ",", "=?utf-8?q?x?=", "=?", "?=", "--=_", "=\r\n", "ann@mail.example", "\u{85}", "\u{2028}", "\u{7f}", ":", "%0d%0a",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+/// A line break in any header's place was either refused or is not there.
+fn check_bytes(bytes: &[u8], headers: usize) {
+    let text = std::str::from_utf8(bytes).unwrap();
+    assert!(text.is_ascii() && !text.contains('\0') && text.ends_with("\r\n"));
+    assert_eq!(text.matches('\r').count(), text.matches("\r\n").count());
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+    assert!(text.split("\r\n").all(|line| line.len() <= LINE_BYTES_MAX));
+    let head = text.split("\r\n\r\n").next().unwrap();
+    let names: Vec<&str> = head.split("\r\n").filter(|line| !line.starts_with(' ')).collect();
+    // Eight of ours; what does not begin with a blank is a header.
+    assert_eq!(names.len(), 8 + headers, "{names:?}");
+    assert!(!names.iter().any(|line| line.to_ascii_lowercase().starts_with("bcc:")), "{names:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn no_field_leaves_its_place(
+        which in 0..7,
+        evil in hostile(),
+        html in hostile(),
+        text in hostile(),
+    ) {
+        let mut message = message();
+        (message.html, message.text) = (html, text);
+        let mut headers = 0;
+        match which {
+            0 => message.message_id = evil.clone(),
+            1 => message.from = evil.clone(),
+            2 => message.to = evil.clone(),
+            3 => message.from = format!("{evil} <news@news.example>"),
+            4 => message.headline = evil.clone(),
+            5 => message.headers = vec![("X-More".to_owned(), evil.clone())],
+            _ => message.headers = vec![(evil.clone(), "x".to_owned())],
+        }
+        if which >= 5 {
+            headers = 1;
+        }
+        match write(&message) {
+            Ok(written) => {
+                prop_assert!(which == 4 || !evil.contains(['\r', '\n', '\0']));
+                check_bytes(&written.bytes, headers);
+                prop_assert_eq!(write(&message).unwrap(), written);
+            }
+            Err(unfit) => prop_assert!(unfit.to_string().len() < 100),
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written(headline in hostile(), html in hostile(), text in hostile()) {
+        let mut message = message();
+        message.headline = headline.replace(['\r', '\n', '\0'], "");
+        (message.html, message.text) = (html, text);
+        let mail = Mail::parse(write(&message).unwrap().bytes);
+        prop_assert_eq!(mail.header("subject").unwrap(), &message.headline);
+        // Line ends are a mail's own, so one sort of them comes back.
+        prop_assert_eq!(mail.text, message.text.replace("\r\n", "\n"));
+        prop_assert_eq!(mail.html, message.html.replace("\r\n", "\n"));
+    }
+}
