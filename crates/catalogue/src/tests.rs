@@ -1,9 +1,12 @@
 //! The catalogue's messages as data: one good catalogue, and what is said of it after each slip.
 
+use std::{fs, path::Path};
+
 use model::{State, SubjectRef};
+use proptest::prelude::*;
 use serde_json::json;
 
-use crate::{BadField, Catalogue, Facts, Problems};
+use crate::{BadField, Catalogue, Facts, Problems, limits::FILE_BYTES_MAX};
 
 const GOOD: &str = r#"
 catalogue: sample
@@ -328,5 +331,121 @@ fn a_hash_is_of_the_rules() {
     for (piece, by) in words {
         let other = hash(piece, by);
         assert!(other.0 == same.0 && other.1 != same.1, "{by}");
+    }
+}
+
+#[test]
+fn a_problem_quotes_its_line() {
+    let found = parse_with(&GOOD.replace("author.gone", "author.gnoe"), MJML).unwrap_err().to_string();
+    assert_eq!(
+        found,
+        "dir/catalogue.yaml:12:42: `author` has no field `gnoe`\n   \
+            12 |     while: subject.public and not author.gnoe\n      \
+               |                                          ^\n      \
+               = did you mean `gone`?"
+    );
+}
+
+#[test]
+fn a_template_is_checked_as_a_file_of_its_own() {
+    let check = |template: &str, expected: &str| {
+        let found = said(parse_with(GOOD, template));
+        assert_eq!(found, expected, "{template}");
+    };
+    check("{{ headline }}{{ preheader }}{{ due | day }}{{ count }}", "fine");
+    check("\n{% for item in items %}{{ item.subject.title }}{{ item.subject.label }}{% endfor %}", "fine");
+    check("\n {{ item.says }}", "mail/daily.mjml:2:5: there is no `item`; did you mean `items`?");
+    check("{% for i in items %}\n{{ i.subject.titel }}\n{{ i.syas }}{% endfor %}", "mail/daily.mjml:2:14: `event or work` has no field `titel`; did you mean `title`?\nmail/daily.mjml:3:6: `item` has no `syas`; did you mean `says`?");
+    check("{% for s in sections %}{{ (s.items | first).subject.author.name }}{% endfor %}", "fine");
+    check("{% for s in sections %}{{ s.items | first | day }}{% endfor %}", "mail/daily.mjml:1:45: `day` cannot be used on item");
+    check("{% set x = name %}{{ x }}{{ y }}", "mail/daily.mjml:1:29: there is no `y`; did you mean `x`?");
+    check("{% if name %}{% set x = 1 %}{% endif %}{{ x + 1 }}", "fine");
+    check("{% for x in [1] %}{% endfor %}{{ x }}", "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `items`, `name`, `preheader` or `sections`");
+    check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
+    check("{{ name | safe }}", "mail/daily.mjml:1:11: there is no filter `safe`; did you mean `time`?");
+    check("{% autoescape false %}x{% endautoescape %}", "mail/daily.mjml:1:3: `{% autoescape %}` is not for texts; a text has `{{ }}`, `{% if %}`, `{% for %}`, `{% set %}` and `{% with %}`");
+    check("{% macro m() %}x{% endmacro %}", "mail/daily.mjml:1:3: `{% macro %}` is not for texts; a text has `{{ }}`, `{% if %}`, `{% for %}`, `{% set %}` and `{% with %}`");
+    check("{{ name.upper() }}", "mail/daily.mjml:1:4: there are no functions to call in texts");
+    check("{{ {'a': 1} }}", "mail/daily.mjml:1:4: a map is not for texts");
+    check("{{ items[0].says }}{{ items[:2] | list }}{{ items['x'] }}", "mail/daily.mjml:1:44: `[ ]` takes an element of a list, this is list of item");
+    check("{{ name | list }}{{ count | upper }}{{ -name }}", "mail/daily.mjml:1:4: `list` cannot be used on text; only a list can be taken apart\nmail/daily.mjml:1:21: `upper` cannot be used on number\nmail/daily.mjml:1:41: expected a number, this is text");
+}
+
+/// A folder with a catalogue in it.
+fn folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("mail")).unwrap();
+    fs::write(dir.path().join("catalogue.yaml"), GOOD).unwrap();
+    fs::write(dir.path().join("mail/daily.mjml"), MJML).unwrap();
+    fs::write(dir.path().join("mail/daily.txt"), TEXT).unwrap();
+    dir
+}
+
+#[test]
+fn a_folder_is_read_and_nothing_outside_of_it() {
+    let dir = folder();
+    let loaded = Catalogue::load(dir.path()).unwrap();
+    assert_eq!((loaded.hash, &loaded.plans), (good().hash, &good().plans));
+    let says = |dir: &Path| Catalogue::load(dir).unwrap_err().0[0].what.clone();
+
+    let other = tempfile::tempdir().unwrap();
+    fs::write(other.path().join("secret"), "secret").unwrap();
+    fs::remove_file(dir.path().join("mail/daily.txt")).unwrap();
+    assert!(says(dir.path()).starts_with("`mail/daily.txt` cannot be read: No such file"));
+    std::os::unix::fs::symlink(other.path().join("secret"), dir.path().join("mail/daily.txt")).unwrap();
+    assert_eq!(says(dir.path()), "`mail/daily.txt` cannot be read: it lies outside of the catalogue's folder");
+    fs::remove_file(dir.path().join("mail/daily.txt")).unwrap();
+    fs::write(dir.path().join("mail/daily.txt"), " ".repeat(FILE_BYTES_MAX + 7)).unwrap();
+    assert_eq!(says(dir.path()), "`mail/daily.txt` has 262145 bytes, more than 262144");
+    fs::write(dir.path().join("mail/daily.txt"), [0xFF]).unwrap();
+    assert!(says(dir.path()).contains("UTF-8"));
+    assert!(says(other.path()).starts_with("cannot be read: No such file"));
+    fs::write(dir.path().join("catalogue.yaml"), "#".repeat(FILE_BYTES_MAX + 1)).unwrap();
+    assert_eq!(says(dir.path()), "the file has 262145 bytes, more than 262144");
+}
+
+#[test]
+fn what_nests_too_deep_is_refused() {
+    let deep = GOOD.replace("most: 8", &format!("most: {}1{}", "[".repeat(5_000), "]".repeat(5_000)));
+    assert!(said(parse_with(&deep, MJML)).contains("depth"), "{}", said(parse_with(&deep, MJML)));
+    let nested = format!("{}x{}", "{% if name %}".repeat(5_000), "{% endif %}".repeat(5_000));
+    assert!(said(parse_with(GOOD, &nested)).contains("nest"), "{}", said(parse_with(GOOD, &nested)));
+    let long = format!("{{{{ {} }}}}", ["count"; 5_000].join(" + "));
+    assert_eq!(said(parse_with(GOOD, &long)), "mail/daily.mjml:1:1: an expression of more than 400 words");
+    let brackets = format!("{{{{ {}1{} }}}}", "(".repeat(350), ")".repeat(40));
+    assert_ne!(said(parse_with(GOOD, &brackets)), "fine");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_file_is_too_odd_to_be_read(cut in 0..GOOD.len(), len in 0_usize..40, piece in "\\PC{0,12}|[\\[\\]{}:,'\"%&*!|>#\n -]{0,12}") {
+        let mut text = GOOD.to_string();
+        let start = (0..=cut).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let end = (start + len..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(start);
+        text.replace_range(start..end, &piece);
+        if let Err(problems) = parse_with(&text, MJML) {
+            for problem in &problems.0 {
+                prop_assert!(problem.line >= 1 && problem.column >= 1, "{problem}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_is_too_odd_to_be_checked(text in "(\\{\\{|\\}\\}|\\{%|%\\}|for|if|set|in| |name|items|\\.|\\||first|'|\"|\\(|\\)|1|=|endif|endfor|~|\n|é){0,30}") {
+        let _found = said(parse_with(GOOD, &text));
+    }
+
+    #[test]
+    fn every_json_is_a_value_or_a_message(text in any::<String>(), number in any::<f64>(), flag: bool) {
+        let catalogue = good();
+        let values = [json!(text), json!(number), json!(flag), json!([text, number]), json!({"lat": number, "lon": text}), json!(null)];
+        for (of, declared) in &catalogue.subjects {
+            for (field, json) in declared.fields.keys().flat_map(|field| values.iter().map(move |json| (field, json))) {
+                let data = serde_json::Map::from_iter([(field.clone(), json.clone())]);
+                let _state = catalogue.state(&subject(&format!("{of}:1")), &data, 1);
+            }
+        }
     }
 }

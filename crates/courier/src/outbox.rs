@@ -166,11 +166,14 @@ impl Shared {
     /// Writes what is in the queue; only called by the one whose turn it is.
     fn write_queue(&self) {
         let jobs = std::mem::take(&mut *lock(&self.queue));
-        let placed: Vec<io::Result<Placed>> = jobs.iter().map(|job| self.folder.place(&job.written)).collect();
+        let placed: Vec<io::Result<Placed>> =
+            jobs.iter().map(|job| self.folder.place(&job.written)).collect();
         let synced = self.folder.sync_all(jobs.iter().map(|job| job.written.message_id.as_str()));
-        let there: Vec<(&Job, Placed)> = jobs.iter().zip(&placed).filter_map(|(job, placed)| {
-            placed.as_ref().ok().map(|placed| (job, *placed))
-        }).collect();
+        let there: Vec<(&Job, Placed)> = jobs
+            .iter()
+            .zip(&placed)
+            .filter_map(|(job, placed)| placed.as_ref().ok().map(|placed| (job, *placed)))
+            .collect();
         let lines = there.iter().map(|(job, placed)| Accepted {
             message_id: job.written.message_id.clone(),
             ready: job.ready,

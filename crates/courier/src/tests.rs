@@ -68,7 +68,8 @@ async fn who_does_not_lie_keeps_every_promise() {
 #[tokio::test]
 async fn every_lie_is_caught() {
     for lie in Lie::ALL {
-        let broken: Vec<&str> = run(&LyingHarness::new(Some(*lie))).await.iter().map(|(p, _)| p.name).collect();
+        let broken: Vec<&str> =
+            run(&LyingHarness::new(Some(*lie))).await.iter().map(|(p, _)| p.name).collect();
         for promise in lie.breaks() {
             assert!(broken.contains(promise), "{lie:?} should break `{promise}`, and broke {broken:?}");
         }
@@ -83,7 +84,10 @@ fn every_promise_is_broken_by_a_lie() {
     }
     for lie in Lie::ALL {
         for name in lie.breaks() {
-            assert!(crate::conformance::promise(name).is_some(), "{lie:?} breaks `{name}`, which is no promise");
+            assert!(
+                crate::conformance::promise(name).is_some(),
+                "{lie:?} breaks `{name}`, which is no promise"
+            );
         }
     }
 }

@@ -69,8 +69,8 @@ mod word;
 
 mod head;
 mod lines;
-mod order;
 mod parse;
+mod together;
 
 pub mod world;
 

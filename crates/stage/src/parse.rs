@@ -11,8 +11,9 @@ use crate::{
     args::Args,
     calendar::Calendar,
     head::{FindWords, HEAD, Head},
-    lines, order,
-    scenario::{Act, Expected, Line, Scenario, What},
+    lines,
+    scenario::{Line, Scenario, What},
+    together,
     token::{Token, Wrong},
     verb::{self, Place, VERBS},
 };
@@ -125,6 +126,12 @@ impl Parser<'_> {
                 Err(wrong) => self.problem(line.number, wrong),
             }
         }
+        // What a line that is wrong would have meant for the others is not known.
+        if self.problems.is_empty() {
+            for (number, wrong) in together::check(&self.lines) {
+                self.problem(number, wrong);
+            }
+        }
     }
 
     /// A line that happens; `tenant` only says whose the next ones are.
@@ -153,33 +160,18 @@ impl Parser<'_> {
             wrong.help = wrong.help.or(stands_for);
             wrong
         })?;
-        self.fits(&what, &tenant)
-            .map_err(|(what, help)| Wrong::new(start, what).help(help.map(str::to_owned)))?;
-        Ok(Some(Line { number: line.number, text: line.said(start), from, until, tenant, what }))
-    }
-
-    /// What can only be said of a line together with those before it.
-    fn fits(&self, what: &What, tenant: &Tenant) -> Result<(), (&'static str, Option<&'static str>)> {
-        let (from, until) = self.now;
-        let is_event = |line: &Line| matches!(line.what, What::Do(Act::Event(_)));
-        let is_answered = |line: &Line| matches!(&line.what, What::Do(act) if act.is_answered());
-        let theirs = |line: &&Line| line.tenant == *tenant;
-        if self.lines.iter().filter(theirs).any(|before| order::undecided(before, until, what)) {
-            let help = "a newer version wins, and a version is a time unless `@version` says it";
-            return Err(("a line above states something else as of the same instant", Some(help)));
+        if from != until && matches!(what, What::Do(_)) {
+            return Err(Wrong::new(start, "only `expect` takes a stretch of time"));
         }
-        match what {
-            What::Do(_) if from != until => Err(("only `expect` takes a stretch of time", None)),
-            What::Do(Act::Again) if !self.lines.iter().any(is_event) => {
-                Err(("there is no event that could come again", None))
-            }
-            What::Expect(Expected::Rejected { .. }) if !self.lines.last().is_some_and(is_answered) => {
-                let help =
-                    "`expect rejected` is about the line before it, which must be one that is answered";
-                Err(("nothing was asked that could be rejected", Some(help)))
-            }
-            _ => Ok(()),
-        }
+        Ok(Some(Line {
+            number: line.number,
+            column: start,
+            text: line.said(start),
+            from,
+            until,
+            tenant,
+            what,
+        }))
     }
 
     fn no_verb(&self, mut args: Args) -> Wrong {

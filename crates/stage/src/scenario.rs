@@ -22,6 +22,8 @@ pub struct Scenario {
 pub struct Line {
     /// Counts from 1.
     pub number: usize,
+    /// Where its verb stands, counting from 1.
+    pub column: usize,
     /// What is written after the time, without its comment.
     pub text: String,
     /// Nothing may have come before this instant that was not expected; the same as `until` unless a

@@ -31,7 +31,7 @@ pub fn main() -> Result<(), Failure> {
     let Shared { json, .. } = cli.shared;
     let out = Out { json };
     match cli.command {
-        Command::Up(_) => up::run(config),
+        Command::Up(_) => up::run(config, out),
         Command::Publish(publish) => tell::publish(&config, publish, out),
         Command::Follow(follow) => tell::follow(&config, &follow, "tidings.follow", out),
         Command::Unfollow(follow) => tell::follow(&config, &follow, "tidings.unfollow", out),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Request, State},
-    http::{HeaderName, StatusCode, header},
+    http::{StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
@@ -13,7 +13,6 @@ use axum::{
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use model::{Millis, Tenant};
-use secrecy::SecretString;
 
 use crate::{config::ApiKey, datadir::DemoClock, house::House};
 
@@ -23,7 +22,7 @@ pub mod guard;
 mod health;
 mod look;
 mod outbox;
-mod page;
+pub mod page;
 mod person;
 mod publish;
 mod quarantine;
@@ -85,7 +84,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::known));
     let admin = admin::routes()
-        .merge(Router::new().nest("/admin", app.intake(&[])))
+        .merge(Router::new().nest("/admin", app.intake(&[])).with_state(()))
         .layer(from_fn_with_state(app.clone(), admin::known));
     Router::new()
         .merge(pages)

@@ -48,7 +48,8 @@ impl<const N: usize> Serialize for Fixed<N> {
 impl<'de, const N: usize> Deserialize<'de> for Fixed<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bytes = deserializer.deserialize_byte_buf(BytesVisitor)?;
-        let bytes = bytes.try_into().map_err(|bytes: Vec<u8>| de::Error::invalid_length(bytes.len(), &"fixed"))?;
+        let bytes =
+            bytes.try_into().map_err(|bytes: Vec<u8>| de::Error::invalid_length(bytes.len(), &"fixed"))?;
         Ok(Self(bytes))
     }
 }

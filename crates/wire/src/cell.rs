@@ -86,7 +86,9 @@ impl<'a> ValueDto<'a> {
             Some(Value::Flag(flag)) => Self::Flag(*flag),
             Some(Value::Time(at)) => Self::Time(at.0),
             Some(Value::Ref(to)) => Self::Reference(ReferenceDto { to: text(to) }),
-            Some(Value::Refs(refs)) => Self::References(ReferencesDto { refs: refs.iter().map(text).collect() }),
+            Some(Value::Refs(refs)) => {
+                Self::References(ReferencesDto { refs: refs.iter().map(text).collect() })
+            }
             Some(Value::Place(Place { lat, lon })) => Self::Place(PlaceDto { lat: *lat, lon: *lon }),
         }
     }

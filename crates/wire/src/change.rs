@@ -74,7 +74,8 @@ impl<'a> ChangeDto<'a> {
     pub(crate) fn of(cloud: &'a Cloud) -> Result<Self, String> {
         let text = |text: &'a Option<String>| text.as_deref().map(Text::Borrowed);
         let field = |(name, value): (&'a String, &'a Value)| {
-            let value = FieldDto::of(value).ok_or_else(|| format!("`{name}` is neither simple, a list of texts nor a place"));
+            let value = FieldDto::of(value)
+                .ok_or_else(|| format!("`{name}` is neither simple, a list of texts nor a place"));
             Ok((Text::Borrowed(name.as_str()), value?))
         };
         Ok(Self {

@@ -190,9 +190,10 @@ impl Attributes {
         let subject = self.text("subject")?;
         let time = match self.text("time")? {
             None => None,
-            Some(text) => Some(Millis::parse(&text).ok_or_else(|| {
-                ("time", "not a time as in 2026-11-21T09:00:00Z (RFC 3339)".to_owned())
-            })?),
+            Some(text) => Some(
+                Millis::parse(&text)
+                    .ok_or_else(|| ("time", "not a time as in 2026-11-21T09:00:00Z (RFC 3339)".to_owned()))?,
+            ),
         };
         let actor = self.text("actor")?;
         let version = self.version()?;

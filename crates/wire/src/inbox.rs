@@ -14,9 +14,7 @@ use crate::{
     cell::{CellDto, cells, to_state},
     codec::{Codec, Undecodable, WireError},
     list,
-    parts::{
-        ChannelDto, EntryKeyDto, Text, WhyDto, entry_key, entry_keys, ready_id, to_entry_keys, twins,
-    },
+    parts::{ChannelDto, EntryKeyDto, Text, WhyDto, entry_key, entry_keys, ready_id, to_entry_keys, twins},
     ready::ReadyDto,
 };
 
@@ -233,7 +231,9 @@ impl<'a> DeliveryDto<'a> {
             Outcome::Sent { left } => (OutcomeDto::Sent, (left.as_slice(), none.1), None),
             Outcome::Nothing { left } => (OutcomeDto::Nothing, (left.as_slice(), none.1), None),
             Outcome::Refused { left } => (OutcomeDto::Refused, (left.as_slice(), none.1), None),
-            Outcome::Unknown { back, left } => (OutcomeDto::Unknown, (left.as_slice(), back.as_slice()), None),
+            Outcome::Unknown { back, left } => {
+                (OutcomeDto::Unknown, (left.as_slice(), back.as_slice()), None)
+            }
             Outcome::Deferred { until, ready } => (OutcomeDto::Deferred, none, Some((until.0, ready))),
         };
         Self {
@@ -246,7 +246,10 @@ impl<'a> DeliveryDto<'a> {
             attempt: delivery.attempt,
             at: delivery.at.0,
             outcome,
-            left: left.iter().map(|(key, why)| LeftDto { key: entry_key(*key), why: WhyDto::of(*why) }).collect(),
+            left: left
+                .iter()
+                .map(|(key, why)| LeftDto { key: entry_key(*key), why: WhyDto::of(*why) })
+                .collect(),
             back: entry_keys(back),
             until: deferred.map(|(until, _)| until),
             again: deferred.map(|(_, ready)| ReadyDto::of(ready)),

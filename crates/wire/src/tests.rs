@@ -18,9 +18,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    Cloud, Quarantined, Undecodable, change, change::ChangeDto, codec::Codec, event,
-    event::EventDto, inbox, inbox::InboxDto, key, pending, pending::PendingDto, quarantined,
-    quarantined::QuarantinedDto, ready, ready::ReadyDto, topics, window, window::WindowDto,
+    Cloud, Quarantined, Undecodable, change, change::ChangeDto, codec::Codec, event, event::EventDto, inbox,
+    inbox::InboxDto, key, pending, pending::PendingDto, quarantined, quarantined::QuarantinedDto, ready,
+    ready::ReadyDto, topics, window, window::WindowDto,
 };
 
 fn schemas() -> PathBuf {
@@ -54,23 +54,46 @@ fn describe_change(cloud: &Cloud) -> Value {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |schema, bytes, json, decode| Sample { schema, golden: schema.to_owned(), bytes, json, decode };
+    let sample =
+        |schema, bytes, json, decode| Sample { schema, golden: schema.to_owned(), bytes, json, decode };
     let (tenant, ann) = (samples::tenant(), samples::person("ann"));
     let mut all = vec![
-        sample("event", event::encode(&samples::event()).unwrap(), describe(EventDto::of(&samples::event())),
-            |bytes| event::decode(bytes).map(|event| describe(EventDto::of(&event)))),
-        sample("pending", pending::encode(&samples::pending()).unwrap(),
+        sample(
+            "event",
+            event::encode(&samples::event()).unwrap(),
+            describe(EventDto::of(&samples::event())),
+            |bytes| event::decode(bytes).map(|event| describe(EventDto::of(&event))),
+        ),
+        sample(
+            "pending",
+            pending::encode(&samples::pending()).unwrap(),
             describe(PendingDto::of(&samples::pending())),
-            |bytes| pending::decode(bytes).map(|pending| describe(PendingDto::of(&pending)))),
-        sample("ready", ready::encode(&samples::ready()).unwrap(), describe(ReadyDto::of(&samples::ready())),
-            |bytes| ready::decode(bytes).map(|ready| describe(ReadyDto::of(&ready)))),
-        sample("window", window::encode(&tenant, &ann, &samples::window()).unwrap(),
-            describe(WindowDto::of(&tenant, &ann, &samples::window())), decode_window),
-        sample("quarantined", quarantined::encode(&samples::quarantined()).unwrap(),
+            |bytes| pending::decode(bytes).map(|pending| describe(PendingDto::of(&pending))),
+        ),
+        sample(
+            "ready",
+            ready::encode(&samples::ready()).unwrap(),
+            describe(ReadyDto::of(&samples::ready())),
+            |bytes| ready::decode(bytes).map(|ready| describe(ReadyDto::of(&ready))),
+        ),
+        sample(
+            "window",
+            window::encode(&tenant, &ann, &samples::window()).unwrap(),
+            describe(WindowDto::of(&tenant, &ann, &samples::window())),
+            decode_window,
+        ),
+        sample(
+            "quarantined",
+            quarantined::encode(&samples::quarantined()).unwrap(),
             describe(QuarantinedDto::of(&samples::quarantined())),
-            |bytes| quarantined::decode(bytes).map(|record| describe(QuarantinedDto::of(&record)))),
-        sample("change", change::encode(&samples::change()).unwrap(), describe_change(&samples::change()),
-            |bytes| change::decode(bytes).map(|cloud| describe_change(&cloud))),
+            |bytes| quarantined::decode(bytes).map(|record| describe(QuarantinedDto::of(&record))),
+        ),
+        sample(
+            "change",
+            change::encode(&samples::change()).unwrap(),
+            describe_change(&samples::change()),
+            |bytes| change::decode(bytes).map(|cloud| describe_change(&cloud)),
+        ),
     ];
     all.extend(samples::inboxes().into_iter().map(|(name, inbox)| Sample {
         schema: "inbox",
@@ -215,7 +238,10 @@ fn lengths_are_not_believed() {
     }
     // A list that claims the greatest count there is, and one of a negative count.
     let header = &pending::encode(&samples::pending()).unwrap()[..10];
-    for count in [[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]] {
+    for count in [
+        [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
+        [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
+    ] {
         assert!(pending::decode(&[header, &[2, b't'], &count].concat()).is_err());
     }
 }
@@ -271,9 +297,12 @@ fn anything_can_be_put_aside() {
 fn a_closing_of_most_keys_fits_the_record() {
     let mut record = samples::window();
     let owed = &mut record.owed[0];
-    owed.mark.covers = (0..CLOSING_KEYS_MAX).map(|i| {
-        model::EntryKey { occurred: model::Millis(i64::MAX - i as i64), event: model::EventKey([0xFF; 16]) }
-    }).collect();
+    owed.mark.covers = (0..CLOSING_KEYS_MAX)
+        .map(|i| model::EntryKey {
+            occurred: model::Millis(i64::MAX - i as i64),
+            event: model::EventKey([0xFF; 16]),
+        })
+        .collect();
     let bytes = window::encode(&samples::tenant(), &samples::person("ann"), &record).unwrap();
     assert!(bytes.len() < RECORD_BYTES_MAX, "{}", bytes.len());
 }
@@ -290,7 +319,8 @@ proptest! {
 
 #[test]
 fn an_empty_person_is_small() {
-    let bytes = window::encode(&samples::tenant(), &samples::person("ann"), &PersonRecord::default()).unwrap();
+    let bytes =
+        window::encode(&samples::tenant(), &samples::person("ann"), &PersonRecord::default()).unwrap();
     assert_eq!(bytes.len(), 26);
 }
 
@@ -402,7 +432,8 @@ fn canonical(part: &Value, defined: &BTreeMap<String, Value>) -> Value {
             kept.map(|(name, field)| match name.as_str() {
                 "name" | "symbols" => (name.clone(), field.clone()),
                 _ => (name.clone(), canonical(field, defined)),
-            }).collect()
+            })
+            .collect()
         }
         _ => part.clone(),
     }

@@ -211,7 +211,9 @@ impl MarkDto {
             (WhatDto::Carried, Some(ready), None, None) => What::Carried(ready),
             (WhatDto::Read, None, None, None) => What::Read,
             (WhatDto::Cleared, None, None, None) => What::Cleared,
-            (what, ..) => return Err(Undecodable::new(format!("a mark {what:?} lacks a part or has one too many"))),
+            (what, ..) => {
+                return Err(Undecodable::new(format!("a mark {what:?} lacks a part or has one too many")));
+            }
         };
         let channel = self.channel.map(ChannelDto::model);
         Ok(Mark { channel, what, covers: to_entry_keys(&self.covers)?, at: Millis(self.at) })

@@ -93,12 +93,36 @@ async fn refused(harness: &dyn Harness) -> Kept {
         let mut names = good.headers.clone();
         names.push((bad("X-More"), "a".to_owned()));
         let messages = [
-            ("message id", { let mut m = good.clone(); m.message_id = bad(&good.message_id); m }),
-            ("from", { let mut m = good.clone(); m.from = bad(&good.from); m }),
-            ("to", { let mut m = good.clone(); m.to = bad(&good.to); m }),
-            ("headline", { let mut m = good.clone(); m.headline = bad(&good.headline); m }),
-            ("header's value", { let mut m = good.clone(); m.headers = headers; m }),
-            ("header's name", { let mut m = good.clone(); m.headers = names; m }),
+            ("message id", {
+                let mut m = good.clone();
+                m.message_id = bad(&good.message_id);
+                m
+            }),
+            ("from", {
+                let mut m = good.clone();
+                m.from = bad(&good.from);
+                m
+            }),
+            ("to", {
+                let mut m = good.clone();
+                m.to = bad(&good.to);
+                m
+            }),
+            ("headline", {
+                let mut m = good.clone();
+                m.headline = bad(&good.headline);
+                m
+            }),
+            ("header's value", {
+                let mut m = good.clone();
+                m.headers = headers;
+                m
+            }),
+            ("header's name", {
+                let mut m = good.clone();
+                m.headers = names;
+                m
+            }),
         ];
         for (field, message) in messages {
             let watch = Watch::new(harness);

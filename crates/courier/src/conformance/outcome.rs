@@ -101,7 +101,8 @@ async fn many(harness: &dyn Harness) -> Kept {
         done?;
     }
     let arrived = harness.arrived().await?.into_iter().map(Mail::parse);
-    let mut found: Vec<String> = arrived.map(|mail| mail.header("subject").unwrap_or_default().to_owned()).collect();
+    let mut found: Vec<String> =
+        arrived.map(|mail| mail.header("subject").unwrap_or_default().to_owned()).collect();
     let mut sent: Vec<String> = messages.iter().map(|message| message.headline.clone()).collect();
     found.sort_unstable();
     sent.sort_unstable();

@@ -17,8 +17,22 @@ const WORD_BYTES_MAX: usize = 45;
 
 /// Headers that a mail has of its own, and those that decide where it goes.
 const OURS: [&str; 16] = [
-    "message-id", "date", "from", "to", "subject", "sender", "cc", "bcc", "mime-version", "return-path",
-    "received", "x-tidings-ready", "resent-to", "resent-cc", "resent-bcc", "delivered-to",
+    "message-id",
+    "date",
+    "from",
+    "to",
+    "subject",
+    "sender",
+    "cc",
+    "bcc",
+    "mime-version",
+    "return-path",
+    "received",
+    "x-tidings-ready",
+    "resent-to",
+    "resent-cc",
+    "resent-bcc",
+    "delivered-to",
 ];
 
 /// Characters that stand for themselves in an id or the local part of an address (RFC 5322, atext).
@@ -48,7 +62,7 @@ pub(super) fn mailbox(field: &'static str, text: &str) -> Result<Mailbox, Unfit>
     }
     let text = text.trim();
     let (name, address) = match text.strip_suffix('>').and_then(|text| text.rsplit_once('<')) {
-        Some((name, address)) => (unquoted(name.trim()), address),
+        Some((name, address)) => (display_name(field, name.trim())?, address),
         None => (String::new(), text),
     };
     // Others are allowed by one standard or the next, and few servers take them.
@@ -60,17 +74,21 @@ pub(super) fn mailbox(field: &'static str, text: &str) -> Result<Mailbox, Unfit>
     Ok(Mailbox::new((!name.is_empty()).then_some(name), address))
 }
 
-/// A display name without the quotes it may be given in.
-fn unquoted(name: &str) -> String {
+/// A display name without the quotes it may be given in. Without quotes it holds nothing by which an
+/// address could end or begin: what looks like a list is not taken for a name.
+fn display_name(field: &'static str, name: &str) -> Result<String, Unfit> {
     let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {
-        return name.to_owned();
+        return match name.contains(['<', '>', '@', ',', ';', ':', '"', '\\']) {
+            true => Err(Unfit::new(field, "its name needs quotes, or it is a list")),
+            false => Ok(name.to_owned()),
+        };
     };
     let mut out = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
         out.extend(if c == '\\' { chars.next() } else { Some(c) });
     }
-    out
+    Ok(out)
 }
 
 /// The headline's header.

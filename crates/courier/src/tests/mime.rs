@@ -35,7 +35,7 @@ fn a_mail_is_what_it_always_was() {
         Subject: Two new things\r\n\
         X-Tidings-Ready: 07070707070707070707070707070707\r\n\
         MIME-Version: 1.0\r\n\
-        Content-Type: multipart/alternative;\r\n \
+        Content-Type: multipart/alternative; \
         boundary=\"=_BOUNDARY\"\r\n\
         \r\n\
         --=_BOUNDARY\r\n\
@@ -65,34 +65,65 @@ fn refused(change: impl FnOnce(&mut Message)) -> Unfit {
 #[test]
 fn what_cannot_go_is_refused_without_a_quote() {
     let check = |unfit: Unfit, expected: &str| assert_eq!(unfit.to_string(), expected);
-    check(refused(|m| m.headline = "a\r\nBcc: b@c.example".into()), "headline: has a line break or a zero byte");
+    check(
+        refused(|m| m.headline = "a\r\nBcc: b@c.example".into()),
+        "headline: has a line break or a zero byte",
+    );
     check(refused(|m| m.to = "not an address".into()), "to: not an address that every server takes");
     check(refused(|m| m.to = "ann@".into()), "to: not an address");
-    check(refused(|m| m.to = "a@b.example, c@d.example".into()), "to: not an address that every server takes");
-    check(refused(|m| m.to = "<a@b.example>, <c@d.example>".into()), "to: not an address that every server takes")
+    check(
+        refused(|m| m.to = "a@b.example, c@d.example".into()),
+        "to: not an address that every server takes",
+    );
+    check(
+        refused(|m| m.to = "<a@b.example>, <c@d.example>".into()),
+        "to: its name needs quotes, or it is a list",
+    );
 }
 
 #[test]
 fn lists_of_addresses_never_pass() {
     for to in [
-        "a@b.example,c@d.example", "a@b.example, c@d.example", "a@b.example;c@d.example",
-        "\"a@b.example, \"c@d.example", "a@b.example c@d.example", "\"x y\"@b.example", "ä@b.example",
-        "a@bücher.example", "@b.example", "a@", "", " ", "<>", "a..b@c.example", ".a@b.example",
-        "a@b.example>", "<a@b.example", "a@b@c.example", "a@b.example (x)", "group: a@b.example;",
+        "a@b.example,c@d.example",
+        "a@b.example, c@d.example",
+        "a@b.example;c@d.example",
+        "\"a@b.example, \"c@d.example",
+        "a@b.example c@d.example",
+        "\"x y\"@b.example",
+        "ä@b.example",
+        "a@bücher.example",
+        "@b.example",
+        "a@",
+        "",
+        " ",
+        "<>",
+        "a..b@c.example",
+        ".a@b.example",
+        "a@b.example>",
+        "<a@b.example",
+        "a@b@c.example",
+        "a@b.example (x)",
+        "group: a@b.example;",
+        "Eve <eve@b.example>, <ann@b.example>",
+        "Inc, News <a@b.example>",
+        "\"a\" \"b\" <a@b.example>",
     ] {
         let mut message = message();
         message.to = to.to_owned();
         assert!(write(&message).is_err(), "{to}");
     }
-    for to in ["a@b.example", "Ann <a@b.example>", "<a@b.example>", " a+tag@b.example ", "ann@localhost", "a@[127.0.0.1]"] {
+    for to in [
+        "a@b.example",
+        "Ann <a@b.example>",
+        "<a@b.example>",
+        " a+tag@b.example ",
+        "ann@localhost",
+        "\"Ann, <b@c.example>\" <a@b.example>",
+    ] {
         let mut message = message();
         message.to = to.to_owned();
         assert!(write(&message).is_ok(), "{to}");
     }
-    // The name is a name, whatever it looks like.
-    let mut message = message();
-    message.to = "Eve <eve@mail.example>, <ann@mail.example>".to_owned();
-    assert_eq!(write(&message).unwrap().to, "ann@mail.example");
 }
 
 #[test]
@@ -104,7 +135,18 @@ fn dates_outside_the_calendar_are_refused() {
 
 #[test]
 fn headers_of_ours_are_not_replaced() {
-    for name in ["To", "BCC", "subject", "Content-Type", "Content-Transfer-Encoding", "X-Tidings-Ready", "", "a b", "a:b", "ä"] {
+    for name in [
+        "To",
+        "BCC",
+        "subject",
+        "Content-Type",
+        "Content-Transfer-Encoding",
+        "X-Tidings-Ready",
+        "",
+        "a b",
+        "a:b",
+        "ä",
+    ] {
         assert_eq!(refused(|m| m.headers = vec![(name.into(), "x".into())]).field, "headers", "{name}");
     }
     for value in ["", " x", "x\u{7}", "x\ty"] {
@@ -132,8 +174,33 @@ fn hostile() -> impl Strategy<Value = String> {
         any::<String>(),
         "[ -~]{0,20}",
         prop::sample::select(vec![
-            "\r\n", "\n", "\r", "\0", "\r\n.\r\n", "\n.\n", "Bcc: eve@mail.example", "\r\n\r\n", " ", "\t", "\"", "\\", "<", ">",
-            "@", ",", "=?utf-8?q?x?=", "=?", "?=", "--=_", "=\r\n", "ann@mail.example", "\u{85}", "\u{2028}", "\u{7f}", ":", "%0d%0a",
+            "\r\n",
+            "\n",
+            "\r",
+            "\0",
+            "\r\n.\r\n",
+            "\n.\n",
+            "Bcc: eve@mail.example",
+            "\r\n\r\n",
+            " ",
+            "\t",
+            "\"",
+            "\\",
+            "<",
+            ">",
+            "@",
+            ",",
+            "=?utf-8?q?x?=",
+            "=?",
+            "?=",
+            "--=_",
+            "=\r\n",
+            "ann@mail.example",
+            "\u{85}",
+            "\u{2028}",
+            "\u{7f}",
+            ":",
+            "%0d%0a",
         ])
         .prop_map(str::to_owned),
     ];

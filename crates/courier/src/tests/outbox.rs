@@ -150,7 +150,8 @@ async fn no_id_leads_out_of_the_folder() {
             assert!(outbox.read(id).await.unwrap().is_some());
         }
     }
-    let outside: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let outside: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(outside, ["outbox"]);
     let mut inside: Vec<_> =
         fs::read_dir(folder.path().join("outbox")).unwrap().map(|entry| entry.unwrap().file_name()).collect();

@@ -168,16 +168,14 @@ impl<'a> Scan<'a> {
     fn end_tag(&mut self, rest: &'a str) {
         let end = rest.find('>').map_or(rest.len(), |end| end + 1);
         let name = rest.get(2..end.saturating_sub(1)).unwrap_or_default().trim();
-        match self.elements.last() {
-            Some((open, _, _)) if *open == name => {
-                self.elements.pop();
-            }
-            Some((open, at, _)) => {
-                let (line, _) = place(self.source.text, *at);
-                let what = format!("`</{name}>` closes nothing: `<{open}>` of line {line} is open");
-                self.problem(self.at, what);
-            }
-            None => self.problem(self.at, format!("`</{name}>` closes nothing")),
+        let Some(open) = self.elements.iter().rposition(|(open, _, _)| *open == name) else {
+            self.problem(self.at, format!("`</{name}>` closes nothing"));
+            self.copy(end);
+            return;
+        };
+        // What is still open within it should have been closed before.
+        for (within, at, _) in self.elements.split_off(open).into_iter().skip(1) {
+            self.problem(at, format!("`<{within}>` is not closed"));
         }
         self.copy(end);
     }

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
     routing::get,
 };
-use minijinja::context;
+use serde_json::json;
 use model::{
     Millis,
     civil::{self, Zone},
@@ -33,21 +33,21 @@ const SETTLE_TIME_MAX: Duration = Duration::from_secs(10);
 const MORNING: LocalTime = LocalTime { hour: 9, minute: 5 };
 
 pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/clock", get(show).post(go))
+    Router::new().route("/clock", get(show).post(jump))
 }
 
 async fn show(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
     let remembered = windows::everybody(&*app.house.engines().topics).await?;
     let now = app.now();
     let due = remembered.next_due();
-    let own = context! {
-        ahead => look::until(app.clock.clock().ahead()).replacen("in ", "", 1),
-        is_ahead => app.clock.clock().ahead() >= 60_000,
-        due => due.map(|due| look::instant(due, &Zone::UTC)),
-        due_until => due.map(|due| look::until(due.since(now))),
-        due_person => remembered.open().first().map(|(person, _)| person.to_string()),
-        morning => look::instant(next_morning(now), &Zone::UTC),
-    };
+    let own = json!({
+        "ahead": look::until(app.clock.clock().ahead()).replacen("in ", "", 1),
+        "is_ahead": app.clock.clock().ahead() >= 60_000,
+        "due": due.map(|due| look::instant(due, &Zone::UTC)),
+        "due_until": due.map(|due| look::until(due.since(now))),
+        "due_person": remembered.open().first().map(|(person, _)| person.to_string()),
+        "morning": look::instant(next_morning(now), &Zone::UTC),
+    });
     app.page("clock.html", &asked, own)
 }
 
@@ -57,7 +57,7 @@ struct Move {
     to: String,
 }
 
-async fn go(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, Oops> {
+async fn jump(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, Oops> {
     if let Err(stopped) = app.own_form(&asked.csrf) {
         return Ok(stopped);
     }

@@ -11,7 +11,7 @@ use axum::{
     routing::get,
 };
 use courier::outbox::{Mail, Summary};
-use minijinja::context;
+use serde_json::json;
 use model::civil::Zone;
 use serde::Deserialize;
 
@@ -33,15 +33,15 @@ pub fn routes() -> Router<Arc<App>> {
 
 async fn list(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
     let line = |mail: Summary| {
-        context! {
-            id => mail.message_id,
-            headline => mail.headline,
-            to => mail.to,
-            date => look::instant(mail.date, &Zone::UTC),
-        }
+        json!({
+            "id": mail.message_id,
+            "headline": mail.headline,
+            "to": mail.to,
+            "date": look::instant(mail.date, &Zone::UTC),
+        })
     };
     let mails: Vec<_> = app.outbox.list(MAILS_LISTED).into_iter().map(line).collect();
-    app.page("outbox.html", &asked, context! { mails, count => app.outbox.len(), most => MAILS_LISTED })
+    app.page("outbox.html", &asked, json!({"mails": mails, "count": app.outbox.len(), "most": MAILS_LISTED}))
 }
 
 #[derive(Deserialize)]
@@ -54,18 +54,18 @@ async fn mail(State(app): Shared, Query(Which { id, show }): Query<Which>, Query
     let Some(mail) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
     let show = TABS.iter().find(|(tab, _)| Some(*tab) == show.as_deref()).map_or("html", |(tab, _)| *tab);
     let header = |name: &str| mail.header(name).unwrap_or_default();
-    let headers: Vec<_> = mail.headers.iter().map(|(name, value)| context! { name, value }).collect();
-    let own = context! {
-        id,
-        show,
-        tabs => TABS.iter().map(|(tab, name)| context! { tab, name }).collect::<Vec<_>>(),
-        headline => header("subject"),
-        from => header("from"),
-        to => header("to"),
-        date => header("date"),
-        text => mail.text,
-        headers,
-    };
+    let headers: Vec<_> = mail.headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let own = json!({
+        "id": id,
+        "show": show,
+        "tabs": TABS.iter().map(|(tab, name)| json!({"tab": tab, "name": name})).collect::<Vec<_>>(),
+        "headline": header("subject"),
+        "from": header("from"),
+        "to": header("to"),
+        "date": header("date"),
+        "text": mail.text,
+        "headers": headers,
+    });
     app.page("mail.html", &asked, own)
 }
 

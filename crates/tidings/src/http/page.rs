@@ -9,9 +9,10 @@ use axum::{
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
 };
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig};
 use model::civil::Zone;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{
     App, Oops, Shared,
@@ -43,8 +44,7 @@ impl Pages {
         let mut env = Environment::new();
         env.set_auto_escape_callback(|_| AutoEscape::Html);
         env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-        env.set_trim_blocks(true);
-        env.set_lstrip_blocks(true);
+        env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
         env.add_filter("number", |n: u64| look::number(n));
         for (name, text) in TEMPLATES {
             env.add_template(name, text).with_context(|| format!("compile {name}"))?;
@@ -76,27 +76,28 @@ impl App {
     /// Makes a page: its own values within what the frame needs.
     pub(super) fn page(&self, name: &str, asked: &Asked, own: Value) -> Result<Response, Oops> {
         let place = PLACES.iter().find(|(path, _)| *path == place_of(name));
-        let frame = context! {
-            places => PLACES.iter().map(|(path, name)| context! { path, name }).collect::<Vec<_>>(),
-            here => place.map(|(path, _)| *path),
-            title => place.map_or("Tidings", |(_, title)| *title),
-            now => look::instant(self.now(), &Zone::UTC),
-            is_demo => self.is_demo,
-            tenant => self.tenant.as_str(),
-            catalogue => self.catalogue.name.as_str(),
-            csrf => self.guard.csrf.as_str(),
-            done => asked.done.as_deref().and_then(look::done),
-            refresh => asked.refresh.is_some(),
-        };
+        let mut values = json!({
+            "places": PLACES.iter().map(|(path, name)| json!({"path": path, "name": name})).collect::<Vec<_>>(),
+            "here": place.map(|(path, _)| *path),
+            "title": place.map_or("Tidings", |(_, title)| *title),
+            "now": look::instant(self.now(), &Zone::UTC),
+            "is_demo": self.is_demo,
+            "tenant": self.tenant.as_str(),
+            "catalogue": self.catalogue.name.as_str(),
+            "csrf": self.guard.csrf.as_str(),
+            "done": asked.done.as_deref().and_then(look::done),
+            "refresh": asked.refresh.is_some(),
+        });
         let template = self.pages.env.get_template(name)?;
-        // The page's own values come first.
-        let text = template.render(context! { ..own, ..frame }).with_context(|| format!("render {name}"))?;
+        join(&mut values, own);
+        let values = minijinja::Value::from_serialize(&values);
+        let text = template.render(values).with_context(|| format!("render {name}"))?;
         Ok(Html(text).into_response())
     }
 
     /// A page that only says something.
     pub(super) fn saying(&self, status: StatusCode, title: &str, text: &str) -> Response {
-        match self.page("said.html", &Asked::default(), context! { title, text }) {
+        match self.page("said.html", &Asked::default(), json!({"title": title, "text": text})) {
             Ok(page) => (status, page).into_response(),
             Err(oops) => oops.into_response(),
         }
@@ -154,15 +155,14 @@ pub async fn missing(uri: Uri) -> Response {
     Stopped(StatusCode::NOT_FOUND, "there is nothing here").into_response()
 }
 
-/// A value of ours for a template.
-pub fn value(of: &impl Serialize) -> Value {
-    Value::from_serialize(of)
+/// Adds the values of one map to another; the later ones win.
+pub fn join(values: &mut Value, own: Value) {
+    if let (Value::Object(values), Value::Object(own)) = (values, own) {
+        values.extend(own);
+    }
 }
 
 /// To another page, after something was done.
 pub fn go(path: &str) -> Response {
     Redirect::to(path).into_response()
 }
-
-/// The app's pages, shared.
-pub type Anybody = Arc<App>;

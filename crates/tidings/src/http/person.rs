@@ -8,7 +8,7 @@ use axum::{
     response::Response,
     routing::get,
 };
-use minijinja::{Value, context};
+use serde_json::{Value, json};
 use model::{
     Millis, Person, State as Known,
     civil::Zone,
@@ -19,7 +19,7 @@ use store::StateKey;
 
 use super::{
     App, Oops, Shared, look,
-    page::{Asked, Anybody},
+    page::{self, Asked},
     windows,
 };
 use crate::days::{self, Days};
@@ -38,7 +38,7 @@ const SHOWN: [(&str, &str); 5] = [
     (profile::EMAIL_OFF, "No mail, please"),
 ];
 
-pub fn routes() -> Router<Anybody> {
+pub fn routes() -> Router<Arc<App>> {
     Router::new().route("/person", get(person))
 }
 
@@ -52,11 +52,12 @@ async fn person(State(app): Shared, Query(Id { id }): Query<Id>, Query(asked): Q
     let remembered = windows::everybody(&*app.house.engines().topics).await?;
     let offered: Vec<String> = remembered.persons.keys().map(|(_, person)| person.to_string()).take(OFFERED_MAX).collect();
     let own = match id.as_deref().map(Person::new) {
-        None => context! { offered },
-        Some(Err(error)) => context! { offered, id, bad => error.to_string() },
+        None => json!({"offered": offered}),
+        Some(Err(error)) => json!({"offered": offered, "id": id, "bad": error.to_string()}),
         Some(Ok(person)) => {
-            let own = one(&app, &person).await?;
-            context! { offered, id, ..own }
+            let mut own = one(&app, &person).await?;
+            page::join(&mut own, json!({"offered": offered, "id": id}));
+            own
         }
     };
     app.page("person.html", &asked, own)
@@ -71,33 +72,33 @@ async fn one(app: &Arc<App>, person: &Person) -> anyhow::Result<Value> {
     let called = |of: &str| app.called(of);
     let now = app.now();
     let days = days::read(&*engines.store, &app.tenant, person, DAYS_SHOWN, now, &called).await?;
-    Ok(context! {
-        is_known => !known.is_empty() || !days.days.is_empty(),
-        profile => profile_of(&known),
-        local => look::instant(now, &zone),
-        windows => windows_of(&record, now, &zone),
-        days => days_of(&days, &zone),
-        days_shown => DAYS_SHOWN,
-    })
+    Ok(json!({
+        "is_known": !known.is_empty() || !days.days.is_empty(),
+        "profile": profile_of(&known),
+        "local": look::instant(now, &zone),
+        "windows": windows_of(&record, now, &zone),
+        "days": days_of(&days, &zone),
+        "days_shown": DAYS_SHOWN,
+    }))
 }
 
 fn profile_of(known: &Known) -> Vec<Value> {
     let line = |(field, name): &(&str, &str)| {
         let value = known.get(field)?.to_string();
         let value = if *field == profile::EMAIL { look::masked(&value) } else { value };
-        Some(context! { name, value })
+        Some(json!({"name": name, "value": value}))
     };
     SHOWN.iter().filter_map(line).collect()
 }
 
 fn windows_of(record: &PersonRecord, now: Millis, zone: &Zone) -> Vec<Value> {
     let one = |window: &model::person::Window| {
-        context! {
-            plan => window.plan.as_str(),
-            opened => look::instant(window.opening, zone),
-            due => look::instant(window.due, zone),
-            until => look::until(window.due.since(now)),
-        }
+        json!({
+            "plan": window.plan.as_str(),
+            "opened": look::instant(window.opening, zone),
+            "due": look::instant(window.due, zone),
+            "until": look::until(window.due.since(now)),
+        })
     };
     record.windows.iter().map(one).collect()
 }
@@ -106,27 +107,27 @@ fn days_of(days: &Days, zone: &Zone) -> Vec<Value> {
     let entry = |entry: &days::Entry| {
         let at = |text: &String| Millis::parse(text).map(|at| look::instant(at, zone));
         let fate = |fate: &days::OneFate| {
-            context! {
-                channel => fate.channel,
-                fate => fate.fate,
-                mood => fate.mood,
-                journal => fate.journal,
-                at => fate.at.as_ref().and_then(at),
-                ready => fate.ready,
-            }
+            json!({
+                "channel": fate.channel,
+                "fate": fate.fate,
+                "mood": fate.mood,
+                "journal": fate.journal,
+                "at": fate.at.as_ref().and_then(at),
+                "ready": fate.ready,
+            })
         };
-        context! {
-            entry => entry.entry,
-            at => Millis::parse(&entry.occurred).map(|at| look::clock(at, zone)),
-            subject => entry.subject,
-            name => entry.name,
-            kinds => entry.kinds,
-            reasons => entry.reasons,
-            fates => entry.fates.iter().map(fate).collect::<Vec<_>>(),
-        }
+        json!({
+            "entry": entry.entry,
+            "at": Millis::parse(&entry.occurred).map(|at| look::clock(at, zone)),
+            "subject": entry.subject,
+            "name": entry.name,
+            "kinds": entry.kinds,
+            "reasons": entry.reasons,
+            "fates": entry.fates.iter().map(fate).collect::<Vec<_>>(),
+        })
     };
     let day = |day: &days::OneDay| {
-        context! { day => day.day, entries => day.entries.iter().map(entry).collect::<Vec<_>>() }
+        json!({"day": day.day, "entries": day.entries.iter().map(entry).collect::<Vec<_>>()})
     };
     days.days.iter().map(day).collect()
 }

@@ -12,7 +12,7 @@ use axum::{
     routing::get,
 };
 use catalogue::{Catalogue, FieldType};
-use minijinja::{Value, context};
+use serde_json::{Value, json};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use tower::ServiceExt as _;
@@ -78,16 +78,16 @@ fn shown(
 ) -> Result<Response, Oops> {
     let examples = examples(&app.catalogue);
     let chosen = examples.iter().find(|example| Some(example.what.as_str()) == wanted).or(examples.first());
-    let link = |example: &Example| context! { what => example.what, kinds => example.kinds };
-    let own = context! {
-        examples => examples.iter().map(link).collect::<Vec<_>>(),
-        what => chosen.map(|example| example.what.clone()),
-        kinds => chosen.map(|example| example.kinds.clone()),
-        subject => filled.get("subject").cloned().or_else(|| fresh(chosen?)),
-        actor => filled.get("actor"),
-        fields => chosen.map(|example| fields(&app.catalogue, &example.subject, filled)),
-        refused,
-    };
+    let link = |example: &Example| json!({"what": example.what, "kinds": example.kinds});
+    let own = json!({
+        "examples": examples.iter().map(link).collect::<Vec<_>>(),
+        "what": chosen.map(|example| example.what.clone()),
+        "kinds": chosen.map(|example| example.kinds.clone()),
+        "subject": filled.get("subject").cloned().or_else(|| fresh(chosen?)),
+        "actor": filled.get("actor"),
+        "fields": chosen.map(|example| fields(&app.catalogue, &example.subject, filled)),
+        "refused": refused,
+    });
     app.page("publish.html", asked, own)
 }
 
@@ -101,13 +101,13 @@ fn fields(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String
     let Some(declared) = catalogue.subjects.get(subject) else { return Vec::new() };
     let one = |(name, field): (&String, &FieldType)| {
         let example = state.get(name).map(ToString::to_string).unwrap_or_default();
-        context! {
-            name,
-            field => format!("field.{name}"),
-            sort => field.to_string(),
-            is_flag => *field == FieldType::Flag,
-            value => filled.get(&format!("field.{name}")).unwrap_or(&example),
-        }
+        json!({
+            "name": name,
+            "field": format!("field.{name}"),
+            "sort": field.to_string(),
+            "is_flag": *field == FieldType::Flag,
+            "value": filled.get(&format!("field.{name}")).unwrap_or(&example),
+        })
     };
     declared.fields.iter().map(one).collect()
 }

@@ -9,7 +9,7 @@ use axum::{
     response::Response,
     routing::get,
 };
-use minijinja::context;
+use serde_json::json;
 use model::{Millis, civil::Zone};
 use serde::Deserialize;
 
@@ -32,17 +32,17 @@ async fn list(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response
     let items = quarantine::list(&*app.house.engines().topics).await?;
     let shown = items.iter().take(SHOWN_MAX).map(|item: &Item| {
         let value = item.value.as_deref().unwrap_or_default();
-        context! {
-            number => item.number,
-            reason => item.reason,
-            room => item.room,
-            at => Millis::parse(&item.at).map_or_else(|| item.at.clone(), |at| look::instant(at, &Zone::UTC)),
-            place => format!("{}, partition {}, offset {}", item.topic, item.partition, item.offset),
-            value => value.chars().take(VALUE_CHARS_SHOWN).collect::<String>(),
-            is_cut => item.cut || value.chars().count() > VALUE_CHARS_SHOWN,
-        }
+        json!({
+            "number": item.number,
+            "reason": item.reason,
+            "room": item.room,
+            "at": Millis::parse(&item.at).map_or_else(|| item.at.clone(), |at| look::instant(at, &Zone::UTC)),
+            "place": format!("{}, partition {}, offset {}", item.topic, item.partition, item.offset),
+            "value": value.chars().take(VALUE_CHARS_SHOWN).collect::<String>(),
+            "is_cut": item.cut || value.chars().count() > VALUE_CHARS_SHOWN,
+        })
     });
-    let own = context! { items => shown.collect::<Vec<_>>(), count => items.len() };
+    let own = json!({"items": shown.collect::<Vec<_>>(), "count": items.len()});
     app.page("quarantine.html", &asked, own)
 }
 

@@ -8,14 +8,14 @@ use axum::{
     response::Response,
     routing::get,
 };
-use minijinja::context;
+use serde_json::json;
 use model::civil::Zone;
 use serde::Serialize;
 use wire::topics;
 
 use super::{
     App, Oops, Shared, look,
-    page::{self, Asked},
+    page::Asked,
     windows,
 };
 use crate::{house::StageView, quarantine};
@@ -74,25 +74,25 @@ async fn way(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response,
     let remembered = windows::everybody(log).await?;
     let open = remembered.open();
     let now = app.now();
-    let listed: Vec<_> = open.iter().take(WINDOWS_LISTED).map(|(person, window)| {
-        context! {
-            person => person.as_str(),
-            plan => window.plan.as_str(),
-            due => look::instant(window.due, &Zone::UTC),
-            until => look::until(window.due.since(now)),
-        }
+    let listed = open.iter().take(WINDOWS_LISTED).map(|(person, window)| {
+        json!({
+            "person": person.as_str(),
+            "plan": window.plan.as_str(),
+            "due": look::instant(window.due, &Zone::UTC),
+            "until": look::until(window.due.since(now)),
+        })
     });
     let mails = app.outbox.len();
-    let own = context! {
-        stops => page::value(&stops(&stages)),
-        mails,
-        waiting => quarantine::count(log).await?,
-        open => open.len(),
-        persons => remembered.persons.len(),
-        is_cut => remembered.is_cut,
-        windows => listed.collect::<Vec<_>>(),
-        lag => stages.iter().map(|stage| stage.lag).sum::<u64>(),
-    };
+    let own = json!({
+        "stops": stops(&stages),
+        "mails": mails,
+        "waiting": quarantine::count(log).await?,
+        "open": open.len(),
+        "persons": remembered.persons.len(),
+        "is_cut": remembered.is_cut,
+        "windows": listed.collect::<Vec<_>>(),
+        "lag": stages.iter().map(|stage| stage.lag).sum::<u64>(),
+    });
     app.page("way.html", &asked, own)
 }
 

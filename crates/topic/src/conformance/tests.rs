@@ -93,13 +93,13 @@ pub(crate) fn cut_power(from: &Path, to: &Path) {
 fn copy_sparse(mut source: fs::File, target: &Path) {
     let mut target = fs::File::create(target).unwrap();
     let length = source.metadata().unwrap().len();
-    let (mut buffer, mut at) = (vec![0; 256 << 10], 0);
+    let (hole, mut buffer, mut at) = (vec![0; 256 << 10], vec![0; 256 << 10], 0);
     loop {
         let read = source.read(&mut buffer).unwrap();
         if read == 0 {
             break;
         }
-        if buffer[..read].iter().any(|b| *b != 0) {
+        if buffer[..read] != hole[..read] {
             target.seek(SeekFrom::Start(at)).unwrap();
             target.write_all(&buffer[..read]).unwrap();
         }

@@ -94,13 +94,12 @@ pub(super) fn pending() -> impl Strategy<Value = Pending> {
     let announcement = (person(), any::<i32>(), any::<u32>(), vec(kind(), 0..3), any::<bool>()).prop_map(
         |(person, day, rows, kinds, full)| Announcement { person, day: Day(day), rows, kinds, full },
     );
-    (tenant(), vec(announcement, 0..6))
-        .prop_map(|(tenant, announcements)| Pending { tenant, announcements })
+    (tenant(), vec(announcement, 0..6)).prop_map(|(tenant, announcements)| Pending { tenant, announcements })
 }
 
 pub(super) fn ready() -> impl Strategy<Value = Ready> {
-    let reason = (kind(), subject())
-        .prop_map(|(kind, target)| Reason { kind, because: Because::Follows(target) });
+    let reason =
+        (kind(), subject()).prop_map(|(kind, target)| Reason { kind, because: Because::Follows(target) });
     let entry = (entry_key(), subject(), vec(reason, 0..3), any::<u16>(), any::<bool>()).prop_map(
         |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
     );

@@ -182,18 +182,24 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
         })
     };
     vec![
-        ("follow", Inbox::Fact(Fact::Follow(Follow {
-            tenant: tenant(),
-            person: person("ann"),
-            target: subject("maker:7"),
-            version: 3,
-            on: true,
-        }))),
-        ("profile", Inbox::Fact(Fact::Profile {
-            tenant: tenant(),
-            person: person("ann"),
-            state: State::at(4, [("zone", Some(Value::text("Europe/Berlin"))), ("name", None)]),
-        })),
+        (
+            "follow",
+            Inbox::Fact(Fact::Follow(Follow {
+                tenant: tenant(),
+                person: person("ann"),
+                target: subject("maker:7"),
+                version: 3,
+                on: true,
+            })),
+        ),
+        (
+            "profile",
+            Inbox::Fact(Fact::Profile {
+                tenant: tenant(),
+                person: person("ann"),
+                state: State::at(4, [("zone", Some(Value::text("Europe/Berlin"))), ("name", None)]),
+            }),
+        ),
         ("read", feedback(Did::Read)),
         ("cleared", feedback(Did::Cleared)),
         ("sent", delivery(Outcome::Sent { left: left.clone() })),
