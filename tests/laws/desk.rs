@@ -84,7 +84,8 @@ impl Desk {
 
     /// An event arrives for a person: its row is stored. The announcement is given back.
     pub fn event(&mut self, key: &PersonKey, day: Day, number: usize, because: Reason) -> News {
-        let mut plans = self.catalogue.kinds.get(&because.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
+        let mut plans =
+            self.catalogue.kinds.get(&because.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
         if plans.is_empty() {
             // As `digest::news` has it: the kind is gone, and any window ends its entries.
             plans.extend(self.catalogue.plans.by_name.keys().next().cloned());
@@ -113,14 +114,10 @@ impl Desk {
     /// One turn over news, or over what is due: decided, committed, and what it owes put on the list.
     pub fn turn(&mut self, news: &BTreeMap<PersonKey, Vec<News>>, closing: bool) -> Decided {
         let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX) } else { Vec::new() };
-        let facts = Facts {
-            profiles: self.profiles.clone(),
-            days: self.days_of(&due),
-            world: self.world.clone(),
-        };
+        let facts =
+            Facts { profiles: self.profiles.clone(), days: self.days_of(&due), world: self.world.clone() };
         let (memory, catalogue, zones) = (&self.memory, &*self.catalogue, &self.zones);
-        let deciding =
-            Deciding { memory, facts: &facts, catalogue, zones, now: self.now, closing: self.now };
+        let deciding = Deciding { memory, facts: &facts, catalogue, zones, now: self.now, closing: self.now };
         let decided = deciding.decide(news, &due);
         self.readys.extend(decided.ready.iter().cloned());
         self.memory.acknowledged.clear();
@@ -136,7 +133,8 @@ impl Desk {
     /// The rows of the days that windows of these persons name.
     fn days_of(&self, due: &[PersonKey]) -> BTreeMap<DayKey, Vec<Row>> {
         let records = due.iter().filter_map(|key| Some((key, self.memory.get(key)?)));
-        let windows = records.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
+        let windows =
+            records.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
         let days = windows.flat_map(|(key, window)| window.days.iter().map(|day| day_key(key, *day)));
         let alive = days.filter(|key| key.day.expires() > self.now);
         let rows = |key: &DayKey| self.days.get(key).into_iter().flatten().cloned().collect();

@@ -73,4 +73,3 @@ async fn written_again_changes_nothing(mut dice: Dice) {
         assert_eq!(read(day.expires().plus(-1)).await.into_iter().collect::<BTreeSet<_>>(), written);
     }
 }
-

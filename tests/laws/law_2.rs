@@ -63,7 +63,10 @@ async fn in_the_store(mut dice: Dice) {
                 _ => Act::Returns(dice.below(4)),
             };
             if let Some(row) = told.act(&act, &fold(&rows)) {
-                store.write(vec![DayRows { key: key.clone(), rows: vec![row] }], a_day().start()).await.unwrap();
+                store
+                    .write(vec![DayRows { key: key.clone(), rows: vec![row] }], a_day().start())
+                    .await
+                    .unwrap();
             }
         }
     }

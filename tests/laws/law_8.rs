@@ -4,11 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use digest::{memory::PersonKey, news::News};
-use model::{
-    Day, EntryKey, Fate, Mark, Millis, Row, What, Why,
-    limits::DAY_MS,
-    ready::Ready,
-};
+use model::{Day, EntryKey, Fate, Mark, Millis, Row, What, Why, limits::DAY_MS, ready::Ready};
 use sender::report;
 use store::{Record, Recorded};
 
@@ -222,6 +218,14 @@ impl Life {
             let unannounced: BTreeSet<EntryKey> =
                 self.unannounced.iter().filter(|(of, ..)| of == key).map(|(_, _, entry)| *entry).collect();
             for (entry, fate) in self.desk.fates(key) {
+                if let Fate::Told { ready } = fate {
+                    let told = self.desk.readys.iter().any(|one| {
+                        one.id == ready
+                            && one.person == key.1
+                            && one.entries.iter().any(|told| told.key == entry)
+                    });
+                    assert!(told, "{entry:?} of {key:?} counts as told, and {ready:?} does not tell it");
+                }
                 let left = entry.day().expires().since(self.desk.now);
                 if left <= 0 || unannounced.contains(&entry) || !matches!(fate, Fate::Waiting { .. }) {
                     continue;

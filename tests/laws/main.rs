@@ -8,6 +8,10 @@ mod seeds;
 mod texts;
 
 mod law_1;
+mod law_10;
+mod law_12;
 mod law_2;
+mod law_3_times;
+mod law_4_newer;
 mod law_6_ids;
 mod law_8;

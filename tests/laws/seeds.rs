@@ -13,7 +13,7 @@ use proptest::{
 };
 
 /// How often the quick runs of the gate are multiplied; a soak says so.
-fn times() -> u32 {
+pub fn times() -> u32 {
     std::env::var("TIDINGS_TIMES").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 

@@ -19,7 +19,14 @@ pub struct Knobs {
 
 impl Default for Knobs {
     fn default() -> Self {
-        Self { most: 5, at_least: 1, once_per: "event", morning: "09:00", morning_zone: "person", look_back_days: 12 }
+        Self {
+            most: 5,
+            at_least: 1,
+            once_per: "event",
+            morning: "09:00",
+            morning_zone: "person",
+            look_back_days: 12,
+        }
     }
 }
 

@@ -1,1 +1,4 @@
-//! The tests of the whole house. The laws are in `laws/`, the killed process in `kill/`.
+//! The tests of the whole house, and what they share. The laws are in `laws/`, the scenarios' harness is in
+//! `integration/`, the killed process in `kill/`.
+
+pub mod scenarios;

@@ -1,10 +1,6 @@
 //! Conditions: whether a kind still holds for a subject as it is now.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value as Scripted};
 use model::{State, SubjectRef, Value};

@@ -23,10 +23,13 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
     }
     text.line("look_back", &plan.look_back_days.to_string());
     text.line("at_least", &plan.at_least.to_string());
-    text.line("once_per", match plan.once_per {
-        OncePer::Event => "event",
-        OncePer::Subject => "subject",
-    });
+    text.line(
+        "once_per",
+        match plan.once_per {
+            OncePer::Event => "event",
+            OncePer::Subject => "subject",
+        },
+    );
     for section in &plan.sections {
         text.line("section", &section.title);
         for kind in &section.kinds {

@@ -78,7 +78,9 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
     let mut kinds = Vec::new();
     for (key, node) in map {
         reader.name(key, "a kind");
-        let (Some(whole), Ok(name)) = (with_likeness(reader, map, key, node), Kind::new(&key.name)) else { continue };
+        let (Some(whole), Ok(name)) = (with_likeness(reader, map, key, node), Kind::new(&key.name)) else {
+            continue;
+        };
         kinds.extend(kind(reader, name, key, &whole));
     }
     kinds
@@ -117,7 +119,8 @@ fn with_likeness(reader: &mut Reader<'_>, map: &[(Key, Node)], name: &Key, node:
 
 fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<Written> {
     let fields = reader.fields(node, key.at, "a kind", &KEYS)?;
-    let on = fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
+    let on =
+        fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
     let to = fields.need(reader, "to").and_then(|node| audience(reader, node));
     let holds = fields.get("while").map(|node| Inline::read(reader, node, "`while`"));
     let says = fields.need(reader, "says").and_then(|node| Inline::read(reader, node, "`says`"));
@@ -190,7 +193,8 @@ fn condition(
     let compiled = match check_expression(&inline.text, &condition_scope(subjects, subject)) {
         Ok(reads) => Condition::compile(&inline.text, reads),
         Err(findings) => {
-            let problems: Problems = Problems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
+            let problems: Problems =
+                Problems(findings.iter().map(|f| inline.problem(reader.source, f)).collect());
             reader.problems.extend(problems.0);
             return Err(());
         }
@@ -239,7 +243,11 @@ fn followed(reader: &mut Reader<'_>, written: &Written, subject: &SubjectType) -
     fields
 }
 
-fn named_plans(reader: &mut Reader<'_>, written: &Written, plans: &BTreeMap<String, PlanName>) -> Vec<PlanName> {
+fn named_plans(
+    reader: &mut Reader<'_>,
+    written: &Written,
+    plans: &BTreeMap<String, PlanName>,
+) -> Vec<PlanName> {
     let mut named: Vec<PlanName> = Vec::new();
     for (name, at) in &written.plans {
         match plans.get(name) {

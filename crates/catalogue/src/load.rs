@@ -87,8 +87,7 @@ fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
 
 fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -> Catalogue {
     let Written { name, subjects, kinds: written_kinds, plans: written_plans } = written;
-    let plan_names =
-        written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
+    let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for written in &written_kinds {
@@ -103,9 +102,8 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
     for written in written_plans {
         // Whose subjects are not known, of that mail's texts nothing can be said.
         let types = plans::resolve(reader, &written, &written_kinds, &plan_names, &subjects);
-        let mail = types.and_then(|types| {
-            mails::resolve(reader, &written.mail, types, &subjects, folder, read_file)
-        });
+        let mail = types
+            .and_then(|types| mails::resolve(reader, &written.mail, types, &subjects, folder, read_file));
         if let Some(mail) = mail {
             mails.insert(written.plan.name.clone(), mail);
         }
@@ -156,4 +154,3 @@ fn read_capped(path: &Path) -> io::Result<String> {
     File::open(path)?.take(most).read_to_string(&mut text)?;
     Ok(text)
 }
-

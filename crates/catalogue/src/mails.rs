@@ -55,7 +55,14 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
         None => None,
         Some(preheader) => Some(preheader?),
     };
-    Some(Written { headline: headline?, preheader, from: from?, template: template?, text: text?, line: fields.at.line })
+    Some(Written {
+        headline: headline?,
+        preheader,
+        from: from?,
+        template: template?,
+        text: text?,
+        line: fields.at.line,
+    })
 }
 
 fn from(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
@@ -73,7 +80,9 @@ fn file_name(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<(String
     let name = reader.text(node, what)?;
     let parts = name.split('/');
     let odd = |part: &str| {
-        part.is_empty() || part.starts_with('.') || part.contains(|c: char| c.is_control() || matches!(c, '\\' | ':'))
+        part.is_empty()
+            || part.starts_with('.')
+            || part.contains(|c: char| c.is_control() || matches!(c, '\\' | ':'))
     };
     if parts.clone().any(odd) {
         let help = "a template is named from the catalogue's folder, like `mail/morning.mjml`".to_string();

@@ -10,8 +10,7 @@ use model::{
 };
 
 use crate::{
-    hash,
-    kinds,
+    hash, kinds,
     limits::{LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX, SPREAD_MS_MAX},
     mails,
     problem::{did_you_mean, one_of},
@@ -22,8 +21,17 @@ use crate::{
 };
 
 const KEYS: [&str; 11] = [
-    "channel", "close", "look_back", "at_least", "once_per", "from", "headline", "preheader", "template",
-    "text", "sections",
+    "channel",
+    "close",
+    "look_back",
+    "at_least",
+    "once_per",
+    "from",
+    "headline",
+    "preheader",
+    "template",
+    "text",
+    "sections",
 ];
 
 /// A plan as it is written, with the places of what is checked later.
@@ -107,7 +115,11 @@ fn time_of_day(reader: &mut Reader<'_>, node: &Node) -> Option<LocalTime> {
     let text = reader.text(node, "`daily`")?;
     let time = local_time(text);
     if time.is_none() {
-        reader.problem_with(node.at, format!("`{text}` is no time of day"), Some("write it like \"09:00\"".to_string()));
+        reader.problem_with(
+            node.at,
+            format!("`{text}` is no time of day"),
+            Some("write it like \"09:00\"".to_string()),
+        );
     }
     time
 }
@@ -120,7 +132,8 @@ fn zone(reader: &mut Reader<'_>, node: &Node) -> Option<ZoneRule> {
     if Zones::bundled().get(text).is_some() {
         return Some(ZoneRule::Fixed(text.to_string()));
     }
-    let names: Vec<String> = jiff::tz::TimeZoneDatabase::bundled().available().map(|name| name.to_string()).collect();
+    let names: Vec<String> =
+        jiff::tz::TimeZoneDatabase::bundled().available().map(|name| name.to_string()).collect();
     let help = did_you_mean(text, names.iter().map(String::as_str).chain(["person"]))
         .unwrap_or_else(|| "a zone is `person`, or a name such as `Europe/Berlin`".to_string());
     reader.problem_with(node.at, format!("there is no time zone `{text}`"), Some(help));
@@ -180,7 +193,8 @@ fn sections(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(Section, Writte
 
 fn section(reader: &mut Reader<'_>, node: &Node) -> Option<(Section, WrittenSection)> {
     let fields = reader.fields(node, node.at, "a section", &["title", "kinds", "most", "order"])?;
-    let title = fields.need(reader, "title").and_then(|node| reader.text(node, "`title`").map(str::to_string));
+    let title =
+        fields.need(reader, "title").and_then(|node| reader.text(node, "`title`").map(str::to_string));
     let most_max = u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX);
     let most = fields.need(reader, "most").and_then(|node| reader.whole(node, "`most`", 1, most_max));
     let order = fields.get("order").map_or(Some(Order::Newest), |node| order(reader, node));
@@ -198,7 +212,9 @@ fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
         match text.as_str() {
             "newest" => return Some(Order::Newest),
             "oldest" => return Some(Order::Oldest),
-            other => reader.problem_with(node.at, format!("there is no order `{other}`"), Some(RULE.to_string())),
+            other => {
+                reader.problem_with(node.at, format!("there is no order `{other}`"), Some(RULE.to_string()));
+            }
         }
         return None;
     }
@@ -235,7 +251,8 @@ pub(crate) fn resolve(
                 continue;
             };
             // A plan that is not there could be a slip for this one, and has its message.
-            if !kind.plans.iter().any(|(named, _)| named == plan.name.as_str() || !plans.contains_key(named)) {
+            if !kind.plans.iter().any(|(named, _)| named == plan.name.as_str() || !plans.contains_key(named))
+            {
                 let what = format!("kind `{name}` is not told under `{}`", plan.name);
                 reader.problem_with(*at, what, Some(format!("add `{}` to its `plans`", plan.name)));
             }
@@ -268,7 +285,8 @@ fn ordered(reader: &mut Reader<'_>, order: &Order, at: At, subject: &SubjectType
         Some(found) if *found == wanted => {}
         Some(found) => reader.problem(at, format!("`{field}` is {found}, this order needs a {wanted}")),
         None => {
-            let fitting = subject.fields.iter().filter(|(_, found)| **found == wanted).map(|(name, _)| name.as_str());
+            let fitting =
+                subject.fields.iter().filter(|(_, found)| **found == wanted).map(|(name, _)| name.as_str());
             let help = did_you_mean(field, fitting);
             reader.problem_with(at, format!("`{}` has no field `{field}` to order by", subject.name), help);
         }

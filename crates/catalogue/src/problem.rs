@@ -59,7 +59,8 @@ impl Problems {
         if self.0.is_empty() {
             return Ok(());
         }
-        self.0.sort_by(|a, b| (&a.file, a.line, a.column, &a.what).cmp(&(&b.file, b.line, b.column, &b.what)));
+        self.0
+            .sort_by(|a, b| (&a.file, a.line, a.column, &a.what).cmp(&(&b.file, b.line, b.column, &b.what)));
         self.0.dedup();
         Err(self)
     }

@@ -87,7 +87,10 @@ impl<'a> Reader<'a> {
                 Some(*n as u16)
             }
             What::Number(n) => {
-                self.problem(node.at, format!("{what} must be a whole number from {least} to {most}, not {n}"));
+                self.problem(
+                    node.at,
+                    format!("{what} must be a whole number from {least} to {most}, not {n}"),
+                );
                 None
             }
             other => {
@@ -145,5 +148,7 @@ impl<'a> Fields<'a> {
 /// Letters, digits and `_`, so that a name can stand in an expression.
 pub(crate) fn is_name(name: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(word) && name.len() <= ID_BYTES_MAX / 2
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(word)
+        && name.len() <= ID_BYTES_MAX / 2
 }

@@ -6,12 +6,7 @@ use model::{
 };
 use serde_json::{Map, Value as Json};
 
-use crate::{
-    Catalogue,
-    problem::did_you_mean,
-    subjects::FieldType,
-    units::is_web_url,
-};
+use crate::{Catalogue, problem::did_you_mean, subjects::FieldType, units::is_web_url};
 
 /// A value that is not what its field was declared to be, or a subject of no declared type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -25,7 +20,12 @@ pub enum BadField {
 impl Catalogue {
     /// The stated fields as cells of one version. `null` is a removal; fields that are not declared are
     /// none of our business.
-    pub fn state(&self, subject: &SubjectRef, data: &Map<String, Json>, version: i64) -> Result<State, BadField> {
+    pub fn state(
+        &self,
+        subject: &SubjectRef,
+        data: &Map<String, Json>,
+        version: i64,
+    ) -> Result<State, BadField> {
         let Some(declared) = self.subjects.get(subject.kind()) else {
             let found = subject.kind().to_string();
             let help = did_you_mean(&found, self.subjects.keys().map(String::as_str));

@@ -134,7 +134,7 @@ fn subject(reader: &mut Reader<'_>, name: &Key, node: &Node, types: &[&str]) -> 
 fn field(reader: &mut Reader<'_>, node: &Node, types: &[&str]) -> Option<FieldType> {
     let text = reader.text(node, "the type of a field")?;
     let Some(field) = FieldType::parse(text) else {
-        // `ref: artist` is a map, and `artist` alone is the likeliest slip.
+        // The name of a type alone is the likeliest slip.
         let help = if types.contains(&text) {
             Some(format!("a reference is written `ref {text}` or `refs {text}`"))
         } else {

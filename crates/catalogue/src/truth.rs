@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use model::{Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, person::profile};
+use model::{
+    Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, person::profile,
+};
 
 use crate::{Catalogue, Facts};
 
@@ -22,7 +24,8 @@ pub fn still(
     if followed.is_empty() {
         return Err(Why::Unfollowed);
     }
-    let holding = followed.into_iter().filter(|reason| condition_holds(world, tenant, subject, reason, catalogue));
+    let holding =
+        followed.into_iter().filter(|reason| condition_holds(world, tenant, subject, reason, catalogue));
     let holding: Vec<Reason> = holding.cloned().collect();
     if holding.is_empty() { Err(Why::NoLongerTrue) } else { Ok(holding) }
 }

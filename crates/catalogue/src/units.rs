@@ -48,7 +48,11 @@ pub fn is_web_url(text: &str) -> bool {
         return false;
     }
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '<' | '>' | '\\' | '`' | '^' | '{' | '}' | '|');
+    let odd = |c: char| {
+        c.is_control()
+            || c.is_whitespace()
+            || matches!(c, '"' | '<' | '>' | '\\' | '`' | '^' | '{' | '}' | '|')
+    };
     // What comes before an `@` is not where the address leads.
     !host.is_empty() && !host.contains('@') && !text.contains(odd)
 }
@@ -69,7 +73,9 @@ pub(crate) fn bad_mailbox(text: &str) -> Option<&'static str> {
         return Some("not exactly one `@`");
     }
     let part = |part: &str| {
-        !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')'))
+        !part.is_empty()
+            && !part
+                .contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | ',' | ';' | '"' | '(' | ')'))
     };
     match address.split_once('@') {
         Some((mailbox, host)) if part(mailbox) && part(host) => None,

@@ -88,8 +88,8 @@ impl From<Location> for At {
         Self {
             line: number(location.line()),
             column: number(location.column()),
-            start: span.byte_offset().map_or(0, |n| number(u64::from(n))),
-            len: span.byte_len().map_or(0, |n| number(u64::from(n))),
+            start: span.byte_offset().map_or(0, number),
+            len: span.byte_len().map_or(0, number),
         }
     }
 }

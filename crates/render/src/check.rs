@@ -4,11 +4,7 @@ use std::collections::BTreeMap;
 
 use catalogue::{Audience, Catalogue, KindDef, Problems, SUBJECT};
 use minijinja::UndefinedBehavior;
-use model::{
-    Because, Millis, Reason, State, SubjectRef,
-    civil::Zone,
-    plan::Plan,
-};
+use model::{Because, Millis, Reason, State, SubjectRef, civil::Zone, plan::Plan};
 
 use crate::{
     Renderer,
@@ -56,14 +52,24 @@ impl Renderer {
                 subjects.insert(subject.clone(), state(&subject));
             }
         }
-        let examples: BTreeMap<_, _> =
-            catalogue.kinds.values().filter(told).map(|kind| (&kind.name, examples(kind, &subjects))).collect();
+        let examples: BTreeMap<_, _> = catalogue
+            .kinds
+            .values()
+            .filter(told)
+            .map(|kind| (&kind.name, examples(kind, &subjects)))
+            .collect();
         let sections: Vec<SectionInput<'_>> = plan
             .sections
             .iter()
             .map(|section| SectionInput {
                 title: &section.title,
-                items: section.kinds.iter().filter_map(|kind| examples.get(kind)).flatten().map(Example::item).collect(),
+                items: section
+                    .kinds
+                    .iter()
+                    .filter_map(|kind| examples.get(kind))
+                    .flatten()
+                    .map(Example::item)
+                    .collect(),
                 more: usize::from(full),
             })
             .collect();

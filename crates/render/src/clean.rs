@@ -22,7 +22,8 @@ pub fn short(text: &str, most: usize) -> String {
     let kept: String = text.chars().take(most.saturating_sub(1)).collect();
     // Not far back, or a long word would leave nothing.
     let cut = kept.rfind(' ').filter(|at| *at > kept.len() / 2).unwrap_or(kept.len());
-    let kept = kept[..cut].trim_end_matches(|c: char| c.is_whitespace() || joins(c) || matches!(c, ',' | ';' | ':' | '.'));
+    let kept = kept[..cut]
+        .trim_end_matches(|c: char| c.is_whitespace() || joins(c) || matches!(c, ',' | ';' | ':' | '.'));
     format!("{kept}…")
 }
 

@@ -13,11 +13,18 @@ pub const ADDRESS: &str = "_address";
 /// Everything an author can write, and what the compiler adds.
 pub fn install(env: &mut Environment<'_>) {
     catalogue::language::install(env);
-    env.add_filter("day", |at: &Value| at.downcast_object_ref::<Moment>().map(Moment::day).unwrap_or_default());
-    env.add_filter("time", |at: &Value| at.downcast_object_ref::<Moment>().map(Moment::time).unwrap_or_default());
-    env.add_filter("plural", |n: &Value, one: String, many: String| {
-        if f64::try_from(n.clone()).is_ok_and(|n| n == 1.0) { one } else { many }
+    env.add_filter("day", |at: &Value| {
+        at.downcast_object_ref::<Moment>().map(Moment::day).unwrap_or_default()
     });
+    env.add_filter("time", |at: &Value| {
+        at.downcast_object_ref::<Moment>().map(Moment::time).unwrap_or_default()
+    });
+    env.add_filter(
+        "plural",
+        |n: &Value, one: String, many: String| {
+            if f64::try_from(n.clone()).is_ok_and(|n| n == 1.0) { one } else { many }
+        },
+    );
     env.add_filter("list", list);
     env.add_filter("short", |text: &Value, most: usize| clean::short(&text.to_string(), most));
     env.add_filter("batch", batch);

@@ -6,20 +6,17 @@ use std::{
     io::{self, Write},
 };
 
-use catalogue::{
-    Catalogue, KindDef, Mail, Problem, Problems,
-    problem::Source,
+use catalogue::{Catalogue, KindDef, Mail, Problem, Problems, problem::Source};
+use minijinja::{
+    AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted};
 use model::{Because, PlanName, SubjectRef};
 
 use crate::{
     clean, filters,
     input::{ItemInput, MailInput, RenderError, Rendered},
     layout::{self, Layout},
-    limits::{
-        FUEL, HEADLINE_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX, RECURSION_MAX, SAYS_CHARS_MAX,
-    },
+    limits::{FUEL, HEADLINE_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX, RECURSION_MAX, SAYS_CHARS_MAX},
     values::{Moment, Named, Views},
 };
 
@@ -128,7 +125,11 @@ impl Renderer {
         let name = input.name.map(|name| clean::line(name, usize::MAX)).filter(|name| !name.is_empty());
         Ok(BTreeMap::from([
             ("name", name.map_or(Scripted::UNDEFINED, Scripted::from)),
-            ("due", Moment::new(input.due, input.zone, input.due).map_or(Scripted::UNDEFINED, Scripted::from_object)),
+            (
+                "due",
+                Moment::new(input.due, input.zone, input.due)
+                    .map_or(Scripted::UNDEFINED, Scripted::from_object),
+            ),
             ("count", Scripted::from(all.len())),
             ("items", Scripted::from(all)),
             ("sections", Scripted::from(sections)),
@@ -136,9 +137,11 @@ impl Renderer {
     }
 
     fn item<'a>(&self, item: &ItemInput<'a>, views: &mut Views<'a>) -> Result<Scripted, RenderError> {
-        let kind = self.catalogue.kinds.get(item.kind).ok_or_else(|| RenderError::NoKind(item.kind.clone()))?;
+        let kind =
+            self.catalogue.kinds.get(item.kind).ok_or_else(|| RenderError::NoKind(item.kind.clone()))?;
         let subject = views.subject(item.subject, item.state);
-        let mut roots: BTreeMap<String, Scripted> = views.references(item.subject, item.state).into_iter().collect();
+        let mut roots: BTreeMap<String, Scripted> =
+            views.references(item.subject, item.state).into_iter().collect();
         roots.insert("subject".to_string(), subject.clone());
         let says = clean::line(&self.render(Part::Says(kind), &roots)?, SAYS_CHARS_MAX);
         let name = views.name(item.subject, item.state);
@@ -170,7 +173,9 @@ impl Renderer {
         let what = match error.kind() {
             ErrorKind::OutOfFuel => "this text takes too many steps".to_string(),
             ErrorKind::WriteFailure => format!("this text is longer than {PART_BYTES_MAX} bytes"),
-            ErrorKind::UndefinedError => "this is not there for every item: ask with `{% if %}` first".to_string(),
+            ErrorKind::UndefinedError => {
+                "this is not there for every item: ask with `{% if %}` first".to_string()
+            }
             kind => error.detail().map_or_else(|| kind.to_string(), str::to_string),
         };
         let offset = error.range().map(|range| range.start);

@@ -60,22 +60,30 @@ fn text(text: &str) -> Option<Value> {
 
 /// The state of the one work that is told.
 fn moon() -> State {
-    State::at(1, [
-        ("title", text("Moon")),
-        ("image", text("https://example.com/moon.jpg")),
-        ("page", text("https://example.com/moon?a=1&b=2")),
-        ("author", Some(Value::Ref(subject("author:7")))),
-        ("others", Some(Value::Refs(vec![subject("author:7"), subject("author:8"), subject("author:9")]))),
-        ("starts", Some(Value::Time(Millis::parse("2026-11-27T17:00:00Z").unwrap()))),
-        ("score", Some(Value::Number(3.0))),
-        ("open", Some(Value::Flag(true))),
-        ("at", Some(Value::Place(Place { lat: 1.0, lon: 2.0 }))),
-    ])
+    State::at(
+        1,
+        [
+            ("title", text("Moon")),
+            ("image", text("https://example.com/moon.jpg")),
+            ("page", text("https://example.com/moon?a=1&b=2")),
+            ("author", Some(Value::Ref(subject("author:7")))),
+            (
+                "others",
+                Some(Value::Refs(vec![subject("author:7"), subject("author:8"), subject("author:9")])),
+            ),
+            ("starts", Some(Value::Time(Millis::parse("2026-11-27T17:00:00Z").unwrap()))),
+            ("score", Some(Value::Number(3.0))),
+            ("open", Some(Value::Flag(true))),
+            ("at", Some(Value::Place(Place { lat: 1.0, lon: 2.0 }))),
+        ],
+    )
 }
 
 fn authors() -> BTreeMap<SubjectRef, State> {
     let author = |name: &str| State::at(1, [("name", text(name)), ("page", text("https://example.com/a"))]);
-    [("author:7", author("Ann Lee")), ("author:8", author("Bo"))].map(|(of, state)| (subject(of), state)).into()
+    [("author:7", author("Ann Lee")), ("author:8", author("Bo"))]
+        .map(|(of, state)| (subject(of), state))
+        .into()
 }
 
 struct Input<'a> {
@@ -91,7 +99,8 @@ fn mail(renderer: &Renderer, input: &Input<'_>) -> Result<Rendered, RenderError>
     let kind = Kind::new("work_out").unwrap();
     let because = |to: &SubjectRef| Reason { kind: kind.clone(), because: Because::Follows(to.clone()) };
     let reasons: Vec<Reason> = input.follows.iter().map(because).collect();
-    let item = ItemInput { kind: &kind, subject: input.work, state: input.state, reasons: &reasons, maybe: false };
+    let item =
+        ItemInput { kind: &kind, subject: input.work, state: input.state, reasons: &reasons, maybe: false };
     let sections = [SectionInput { title: "Works", items: vec![item; input.items], more: 0 }];
     renderer.mail(&MailInput {
         plan: &PlanName::new("daily").unwrap(),
@@ -122,7 +131,12 @@ fn says(layout: &str) -> String {
 fn texts_say_what_they_are_given() {
     let check = |layout: &str, expected: &str| assert_eq!(says(layout), expected, "{layout}");
     let one = |expression: &str, expected: &str| {
-        check(&format!("{{% set item = items | first %}}{{% set subject = item.subject %}}{{{{ {expression} }}}}"), expected);
+        check(
+            &format!(
+                "{{% set item = items | first %}}{{% set subject = item.subject %}}{{{{ {expression} }}}}"
+            ),
+            expected,
+        );
     };
     one("item.says", "Ann Lee made \"Moon\"");
     one("item.why", "you follow Ann Lee, Moon and this author");
@@ -155,7 +169,11 @@ fn texts_say_what_they_are_given() {
 
 #[test]
 fn what_is_not_known_is_empty() {
-    let catalogue = parse("{{ items | list }} for {{ name }}", MJML, "{{ name }}{{ items | list }}{% for i in items %}{{ i.subject.starts | day }}{{ i.subject.author.name }}{{ i.why }}{{ i.says }}{% endfor %}");
+    let catalogue = parse(
+        "{{ items | list }} for {{ name }}",
+        MJML,
+        "{{ name }}{{ items | list }}{% for i in items %}{{ i.subject.starts | day }}{{ i.subject.author.name }}{{ i.why }}{{ i.says }}{% endfor %}",
+    );
     let renderer = Renderer::new(&catalogue).unwrap();
     let (work, nothing, nobody) = (subject("work:1"), State::default(), BTreeMap::new());
     let input = Input { name: None, work: &work, state: &nothing, follows: &[], related: &nobody, items: 1 };
@@ -204,7 +222,9 @@ fn problems(mjml: &str) -> String {
 }
 
 fn in_text(content: &str) -> String {
-    format!("<mjml><mj-body><mj-section><mj-column>\n<mj-text>{content}</mj-text></mj-column></mj-section></mj-body></mjml>")
+    format!(
+        "<mjml><mj-body><mj-section><mj-column>\n<mj-text>{content}</mj-text></mj-column></mj-section></mj-body></mjml>"
+    )
 }
 
 #[test]
@@ -219,41 +239,71 @@ fn a_tag_stands_only_where_it_can() {
         ("<mj-section><mj-column>{% if name %}<mj-divider />{% endif %}</mj-column></mj-section>", "fine"),
         ("<mj-wrapper>{% if name %}<mj-section></mj-section>{% endif %}</mj-wrapper>", "fine"),
         ("{{ name }}", "2:1: a value cannot stand between elements; put it into an `<mj-text>`"),
-        ("<mj-section>{% if name %}</mj-section>{% endif %}", "2:39: `{% endif %}` stands in another element than its `{% if %}` in line 2"),
-        ("{% for s in sections %}<mj-section>{% endfor %}</mj-section>", "2:36: `{% endfor %}` stands in another element than its `{% for %}` in line 2"),
-        ("{% if name %}<mj-section>{% else %}</mj-section>{% endif %}", "2:26: `{% else %}` stands in another element than its `{% if %}` in line 2"),
+        (
+            "<mj-section>{% if name %}</mj-section>{% endif %}",
+            "2:39: `{% endif %}` stands in another element than its `{% if %}` in line 2",
+        ),
+        (
+            "{% for s in sections %}<mj-section>{% endfor %}</mj-section>",
+            "2:36: `{% endfor %}` stands in another element than its `{% for %}` in line 2",
+        ),
+        (
+            "{% if name %}<mj-section>{% else %}</mj-section>{% endif %}",
+            "2:26: `{% else %}` stands in another element than its `{% if %}` in line 2",
+        ),
         ("<mj-sectoin></mj-sectoin>", "2:1: there is no element `<mj-sectoin>`; did you mean `mj-section`?"),
         ("<mj-include path=\"x\" />", "2:1: `<mj-include>` has no place in a mail"),
         ("<mj-section></mj-column></mj-section>", "2:13: `</mj-column>` closes nothing"),
         ("<mj-section>", "2:1: `<mj-section>` is not closed"),
         ("<mj-section padding=\"{{ count }}\"></mj-section>", "2:22: a tag cannot stand in `padding`"),
-        ("<mj-section {% if name %}padding=\"1px\"{% endif %}></mj-section>", "2:13: a tag cannot stand between attributes, only in their values\n2:39: a tag cannot stand between attributes, only in their values"),
+        (
+            "<mj-section {% if name %}padding=\"1px\"{% endif %}></mj-section>",
+            "2:13: a tag cannot stand between attributes, only in their values\n2:39: a tag cannot stand between attributes, only in their values",
+        ),
         ("<mj-section css-class=\"{% if name %}a{% endif %}\"></mj-section>", "fine"),
-        ("<mj-section css-class=\"{% if name %}a\"></mj-section>{% endif %}", "2:24: `{% if %}` does not end in this attribute"),
+        (
+            "<mj-section css-class=\"{% if name %}a\"></mj-section>{% endif %}",
+            "2:24: `{% if %}` does not end in this attribute",
+        ),
         ("<mj-section padding=1px></mj-section>", "2:20: the value of `padding` needs quotes"),
         ("tidingstag", "2:1: `tidingstag` is a word of the compiler's own"),
     ] {
         check(&body(content), expected);
     }
     for (content, expected) in [
-        ("{{ name }} <b>{% if name %}x{% endif %}</b> a < b & c &amp; <br>", "fine"),
-        ("{% if name %}<b>{% endif %}</b>", "2:26: `{% endif %}` stands in another element than its `{% if %}` in line 2"),
+        ("{{ name }} <b>{% if name %}x{% endif %}</b> a > b & c &amp; <br>", "fine"),
+        (
+            "{% if name %}<b>{% endif %}</b>",
+            "2:26: `{% endif %}` stands in another element than its `{% if %}` in line 2",
+        ),
         ("{% if name == '</mj-text>' or count > 2 %}x{% endif %}", "fine"),
-        ("<a href=\"{{ name }}\" style=\"{{ name }}\" onclick=\"{{ name }}\">x</a>", "2:38: a tag cannot stand in `style`\n2:59: a tag cannot stand in `onclick`"),
-        ("<a href=\"{% if name %}x{% endif %}\">x</a>", "2:19: a statement cannot stand in `href`; choose with `{{ a if condition else b }}`\n2:33: a statement cannot stand in `href`; choose with `{{ a if condition else b }}`"),
+        (
+            "<a href=\"{{ name }}\" style=\"{{ name }}\" onclick=\"{{ name }}\">x</a>",
+            "2:38: a tag cannot stand in `style`\n2:59: a tag cannot stand in `onclick`",
+        ),
+        (
+            "<a href=\"{% if name %}x{% endif %}\">x</a>",
+            "2:19: a statement cannot stand in `href`; choose with `{{ a if condition else b }}`\n2:33: a statement cannot stand in `href`; choose with `{{ a if condition else b }}`",
+        ),
         ("<style>{{ name }}</style>", "2:17: a tag cannot stand in `<style>`"),
+        ("a < b", "2:12: a `<` that begins no element is written `&lt;`"),
+        ("<p/ class='x'>a</p>", "2:12: no MJML"),
         ("<script>x</script>", "2:10: `<script>` has no place in a mail"),
     ] {
         check(&in_text(content), expected);
     }
     check("<p>x</p>", "1:1: this cannot stand here");
     check("", "1:1: a layout begins with `<mjml>`: unable to find mjml element");
-    check("<mjml><mj-head><mj-style>{{ name }}</mj-style></mj-head></mjml>", "1:26: a tag cannot stand in `<mj-style>`");
+    check(
+        "<mjml><mj-head><mj-style>{{ name }}</mj-style></mj-head></mjml>",
+        "1:26: a tag cannot stand in `<mj-style>`",
+    );
 }
 
 /// What stands in the text of the one element of a mail.
 fn shown(content: &str) -> String {
-    let renderer = Renderer::new(&parse("x", &in_text(content), "x")).unwrap_or_else(|problems| panic!("{problems}"));
+    let renderer =
+        Renderer::new(&parse("x", &in_text(content), "x")).unwrap_or_else(|problems| panic!("{problems}"));
     let state = State::at(1, [("title", text("<i>'\"&")), ("page", text("javascript:x"))]);
     let follows = [subject("work:1")];
     let input = Input {
@@ -277,10 +327,22 @@ fn where_a_value_stands_decides_how_it_is_written() {
     check("<a href=\"{{ name }}\">x</a>", "<a href=\"\">x</a>");
     check("<a href=\"{{ (items | first).subject.page }}\">x</a>", "<a href=\"\">x</a>");
     check("<a href=\"{{ name or 'https://example.com/' }}\">x</a>", "<a href=\"\">x</a>");
-    check("<a href=\"{{ 'https://example.com/(a)' if name else name }}\">x</a>", "<a href=\"https://example.com/%28a%29\">x</a>");
-    check("<a href=\"https://example.com/{{ (items | first).name }}\">x</a>", "<a href=\"https://example.com/%3Ci%3E%27%22%26\">x</a>");
-    check("<a href=\"https://example.com/?q={{ name | urlencode }}\">x</a>", "<a href=\"https://example.com/?q=javascript%3Aalert%28%27x%27%29\">x</a>");
-    check("<a href='{{ name }}' title='{{ name }}'>x</a>", "<a href=\"\" title=\"javascript:alert(&#39;x&#39;)\">x</a>");
+    check(
+        "<a href=\"{{ 'https://example.com/(a)' if name else name }}\">x</a>",
+        "<a href=\"https://example.com/%28a%29\">x</a>",
+    );
+    check(
+        "<a href=\"https://example.com/{{ (items | first).name }}\">x</a>",
+        "<a href=\"https://example.com/%3Ci%3E%27%22%26\">x</a>",
+    );
+    check(
+        "<a href=\"https://example.com/?q={{ name | urlencode }}\">x</a>",
+        "<a href=\"https://example.com/?q=javascript%3Aalert%28%27x%27%29\">x</a>",
+    );
+    check(
+        "<a href='{{ name }}' title='{{ name }}'>x</a>",
+        "<a href=\"\" title=\"javascript:alert(&#39;x&#39;)\">x</a>",
+    );
     check("{{ '{{ name }}' }}{{ \"}}\" }}", "{{ name }}}}");
     check("{% for item in items %}{% if not loop.first %}, {% endif %}{{ loop.index }}{% endfor %}", "1, 2");
 }
@@ -312,7 +374,8 @@ fn balance(html: &str) -> Result<(), String> {
     }
     let mut open = Vec::new();
     for piece in html.split('<').skip(1) {
-        let name = piece.split(|c: char| c.is_whitespace() || c == '>' || c == '/').next().unwrap_or_default();
+        let name =
+            piece.split(|c: char| c.is_whitespace() || c == '>' || c == '/').next().unwrap_or_default();
         if let Some(name) = KNOWN.into_iter().find(|known| *known == name) {
             open.push(name);
         } else if let Some(end) = piece.strip_prefix('/') {
@@ -334,16 +397,39 @@ fn a_check_finds_what_only_some_items_have() {
     let slow = "{% for a in items %}{% for b in items %}{% for c in items %}{% for d in items %}{% for e in items %}{% for f in items %}{% for g in items %}{% for h in items %}{% for i in items %}{% for j in items %}{% for k in items %}x{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}{% endfor %}";
     let found = Renderer::check(&parse("x", MJML, slow));
     assert!(found.to_string().contains("this text takes too many steps"), "{found}");
-    let found = Renderer::check(&parse("x", "<mjml><mj-body>\n<mj-section>\n<mj-column>\n<mj-text>{{ name }} {{ [1] | batch(count - 3) | length }}</mj-text></mj-column></mj-section></mj-body></mjml>", "x"));
+    let found = Renderer::check(&parse(
+        "x",
+        "<mjml><mj-body>\n<mj-section>\n<mj-column>\n<mj-text>{{ name }} {{ [1] | batch(count - 3) | length }}</mj-text></mj-column></mj-section></mj-body></mjml>",
+        "x",
+    ));
     assert!(found.to_string().starts_with("daily.mjml:4:21: rows of nothing"), "{found}");
 }
 
 const HOSTILE: [&str; 24] = [
-    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'onmouseover='x", "a\r\nBcc: x@example.com",
-    "a\nb", "{{ 7 * 7 }}", "{% for x in y %}", "{# x #}", "javascript:alert(1)", "JaVaScRiPt:alert(1)",
-    "data:text/html,<script>", "https://example.com/\"><b>", "https://example.com/');x:url(", "\u{202E}gnihton",
-    "\u{2066}x", "\0", "\u{0085}\u{2028}\u{2029}x", "&lt;script&gt;", "</title><b>", "--><b>", "<![endif]-->", "]]>",
-    "tidingstag0x", "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}",
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "'onmouseover='x",
+    "a\r\nBcc: x@example.com",
+    "a\nb",
+    "{{ 7 * 7 }}",
+    "{% for x in y %}",
+    "{# x #}",
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "data:text/html,<script>",
+    "https://example.com/\"><b>",
+    "https://example.com/');x:url(",
+    "\u{202E}gnihton",
+    "\u{2066}x",
+    "\0",
+    "\u{0085}\u{2028}\u{2029}x",
+    "&lt;script&gt;",
+    "</title><b>",
+    "--><b>",
+    "<![endif]-->",
+    "]]>",
+    "tidingstag0x",
+    "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}",
 ];
 
 fn hostile() -> impl Strategy<Value = String> {
@@ -423,7 +509,8 @@ fn odd(c: char) -> bool {
 fn plain(items: usize) -> Rendered {
     let (work, state, related) = (subject("work:1"), moon(), authors());
     let follows = [subject("author:7"), work.clone()];
-    let input = Input { name: Some("Ann"), work: &work, state: &state, follows: &follows, related: &related, items };
+    let input =
+        Input { name: Some("Ann"), work: &work, state: &state, follows: &follows, related: &related, items };
     mail(renderer(), &input).unwrap()
 }
 
@@ -435,8 +522,14 @@ fn skeleton(html: &str) -> Vec<String> {
         rest = &rest[at + 1..];
         let mut quote = None;
         let end = rest.find(|c| match quote {
-            None if c == '"' || c == '\'' => { quote = Some(c); false }
-            Some(open) if c == open => { quote = None; false }
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                false
+            }
+            Some(open) if c == open => {
+                quote = None;
+                false
+            }
             None => c == '>',
             Some(_) => false,
         });
@@ -445,7 +538,10 @@ fn skeleton(html: &str) -> Vec<String> {
         let mut value = false;
         for c in rest[..end].chars() {
             match c {
-                '"' => { value = !value; tag.push('"'); }
+                '"' => {
+                    value = !value;
+                    tag.push('"');
+                }
                 c if !value => tag.push(c),
                 _ => {}
             }
@@ -458,6 +554,8 @@ fn skeleton(html: &str) -> Vec<String> {
 
 fn addresses(html: &str) -> Vec<String> {
     let starts = [" href=\"", " src=\""];
-    let found = starts.iter().flat_map(|start| html.split(start).skip(1).map(|rest| rest.split('"').next().unwrap_or_default()));
+    let found = starts
+        .iter()
+        .flat_map(|start| html.split(start).skip(1).map(|rest| rest.split('"').next().unwrap_or_default()));
     found.map(|address| address.replace("&amp;", "&").replace("&#39;", "'")).collect()
 }

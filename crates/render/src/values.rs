@@ -1,10 +1,6 @@
 //! Values as texts see them: cleaned, and able to print themselves.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use catalogue::{Catalogue, FieldType, is_web_url};
 use jiff::{Timestamp, Zoned};
@@ -162,14 +158,18 @@ impl<'a> Views<'a> {
             (FieldType::Url, Value::Text(text)) => Some(Scripted::from(web_address(text))),
             // A whole number is said without a point.
             #[allow(clippy::cast_possible_truncation)]
-            (FieldType::Number, Value::Number(n)) if n.fract() == 0.0 && n.abs() < 1e15 => Some(Scripted::from(*n as i64)),
+            (FieldType::Number, Value::Number(n)) if n.fract() == 0.0 && n.abs() < 1e15 => {
+                Some(Scripted::from(*n as i64))
+            }
             (FieldType::Number, Value::Number(n)) => Some(Scripted::from(*n)),
             (FieldType::Flag, Value::Flag(flag)) => Some(Scripted::from(*flag)),
             (FieldType::Time, Value::Time(at)) => {
                 Moment::new(*at, self.zone, self.due).map(Scripted::from_object)
             }
             (FieldType::Ref(_), Value::Ref(to)) if near => Some(self.reference(to)),
-            (FieldType::Refs(_), Value::Refs(to)) if near => Some(to.iter().map(|to| self.reference(to)).collect()),
+            (FieldType::Refs(_), Value::Refs(to)) if near => {
+                Some(to.iter().map(|to| self.reference(to)).collect())
+            }
             (FieldType::Place, Value::Place(place)) => {
                 Some(Scripted::from(BTreeMap::from([("lat", place.lat), ("lon", place.lon)])))
             }

@@ -1,6 +1,8 @@
 //! The gallery's mail, as it is: its catalogue passes every check, and a morning's mail is kept as a file.
 //! `UPDATE_GOLDENS=1 cargo test -p render` writes the files anew; look at them in a browser then.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "all of this file is a test")]
+
 use std::{collections::BTreeMap, fs, path::Path};
 
 use catalogue::Catalogue;
@@ -47,15 +49,30 @@ fn subjects(catalogue: &Catalogue) -> BTreeMap<SubjectRef, State> {
         ("artist:7", json!({"name": "Ann Lee"})),
         ("artist:8", json!({"name": "Bo Kim & Sons"})),
         ("partner:1", json!({"name": "Klein Sun"})),
-        ("artwork:1", json!({"title": "Moon over the Spree", "image": picture("moon"), "page": page("moon"),
-            "artist": "artist:7", "partner": "partner:1", "published": true})),
-        ("artwork:2", json!({"title": "Sun", "image": picture("sun"), "page": page("sun"), "artist": "artist:7"})),
-        ("artwork:3", json!({"title": "Untitled (after a <very> long afternoon in the north studio)",
-            "image": picture("untitled"), "page": page("untitled"), "artist": "artist:8"})),
-        ("show:5", json!({"title": "Tides", "image": picture("tides"), "page": page("tides"),
-            "artists": ["artist:7", "artist:8"], "opens": "2026-11-27T17:00:00Z"})),
-        ("show:6", json!({"title": "Winter Salon", "page": page("winter"), "artists": ["artist:8"],
-            "opens": "2027-01-08T18:30:00Z"})),
+        (
+            "artwork:1",
+            json!({"title": "Moon over the Spree", "image": picture("moon"), "page": page("moon"),
+            "artist": "artist:7", "partner": "partner:1", "published": true}),
+        ),
+        (
+            "artwork:2",
+            json!({"title": "Sun", "image": picture("sun"), "page": page("sun"), "artist": "artist:7"}),
+        ),
+        (
+            "artwork:3",
+            json!({"title": "Untitled (after a <very> long afternoon in the north studio)",
+            "image": picture("untitled"), "page": page("untitled"), "artist": "artist:8"}),
+        ),
+        (
+            "show:5",
+            json!({"title": "Tides", "image": picture("tides"), "page": page("tides"),
+            "artists": ["artist:7", "artist:8"], "opens": "2026-11-27T17:00:00Z"}),
+        ),
+        (
+            "show:6",
+            json!({"title": "Winter Salon", "page": page("winter"), "artists": ["artist:8"],
+            "opens": "2027-01-08T18:30:00Z"}),
+        ),
     ];
     let state = |(of, fields): (&str, serde_json::Value)| {
         let of = subject(of);
@@ -86,8 +103,16 @@ fn a_morning_mail_is_as_it_was() {
         Told::new("followed_artist_show", "show:6", &["artist:8"]),
     ];
     let sections = [
-        SectionInput { title: "New works", items: works.iter().map(|told| told.item(&subjects)).collect(), more: 4 },
-        SectionInput { title: "Shows you follow", items: shows.iter().map(|told| told.item(&subjects)).collect(), more: 0 },
+        SectionInput {
+            title: "New works",
+            items: works.iter().map(|told| told.item(&subjects)).collect(),
+            more: 4,
+        },
+        SectionInput {
+            title: "Shows you follow",
+            items: shows.iter().map(|told| told.item(&subjects)).collect(),
+            more: 0,
+        },
     ];
     let mail = renderer.mail(&MailInput {
         plan: &PlanName::new("morning_mail").unwrap(),
@@ -98,7 +123,7 @@ fn a_morning_mail_is_as_it_was() {
         related: &subjects,
     });
     let mail = mail.unwrap_or_else(|error| panic!("{error}"));
-    golden("morning.html", &mail.html);
+    golden("morning.html", &format!("{}\n", mail.html));
     golden("morning.txt", &format!("{}\n{}\n\n{}", mail.headline, mail.preheader, mail.text));
 }
 

@@ -433,7 +433,7 @@ fn any_row() -> impl Strategy<Value = Row> {
     let key =
         (0..4_u8, 0..3_i64).prop_map(|(n, at)| EntryKey { occurred: Millis(at), event: EventKey([n; 16]) });
     let entry = (key.clone(), 0..3_u8, 0..2_u8).prop_map(|(key, target, kind)| {
-        let because = Because::Follows(SubjectRef::new(&format!("artist:{target}")).unwrap());
+        let because = Because::Follows(SubjectRef::new(&format!("author:{target}")).unwrap());
         let kind = Kind::new(&format!("kind{kind}")).unwrap();
         let subject = SubjectRef::new(&format!("work:{}", key.event.0[0])).unwrap();
         Row::Entry(Entry { key, reason: Reason { kind, because }, subject })

@@ -14,17 +14,19 @@ Exit codes:
   3  a catalogue, a configuration or an input was refused
   4  nothing runs on this data directory, or it does not answer
 
-Configuration: defaults, then the file, then the environment (TIDINGS_DATA_DIR, TIDINGS_LISTEN, ...), then
-flags; `tidings config` prints what holds and where it comes from. Data goes to the standard output, talk to
-the standard error. Colours only on a terminal, and never with NO_COLOR.
+Configuration: defaults, then the file, then the environment (TIDINGS_DATA_DIR, ...), then flags; \
+`tidings config` prints what holds and where it comes from. Data goes to the standard output, talk to the \
+standard error. Colours only on a terminal, and never with NO_COLOR.
 
 Begin with:
   tidings up --catalogue examples/gallery --demo
 and open the address that it prints.";
 
-/// Tidings turns model-change events into the few messages that people want.
+const ABOUT: &str = "Tidings turns model-change events into the few messages that people want.";
+
+/// The whole line.
 #[derive(Debug, Parser)]
-#[command(name = "tidings", version, about, after_help = AFTER, max_term_width = 100)]
+#[command(name = "tidings", version, about = ABOUT, after_help = AFTER, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
 pub struct Cli {
     #[command(flatten)]
@@ -87,17 +89,17 @@ pub enum Command {
 }
 
 const UP: &str = "\
-Everything lies in the data directory: topics/ store/ outbox/ clock, and admin.json while it runs. The other
-commands talk to the running house through that file. Ctrl-C lets every room finish what it has in hand.
+Everything lies in the data directory: topics/ store/ outbox/ clock, and admin.json while it runs. The \
+other commands talk to the running house through that file. Ctrl-C lets every room finish what it has in hand.
 
 Examples:
   tidings up --catalogue examples/gallery --demo
   tidings up --catalogue my/catalogue --listen 127.0.0.1:0 --data-dir /var/lib/tidings";
 
 const PUBLISH: &str = "\
-A field is name=value. A value that is JSON (a number, true, a list, an object) is taken as such, everything
-else is text. A file holds CloudEvents as JSON, one a line or in an array; it is sent in pieces, and what is
-refused is listed with its line while the rest goes on.
+A field is name=value. A value that is JSON (a number, true, a list, an object) is taken as such, \
+everything else is text. A file holds CloudEvents as JSON, one a line or in an array; it is sent in pieces, \
+and what is refused is listed with its line while the rest goes on.
 
 Examples:
   tidings publish item.published item:1 title=Moon maker=maker:7
@@ -105,7 +107,7 @@ Examples:
   generate | tidings publish --file -";
 
 const PERSON: &str = "\
-Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true).
+Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true). \
 An empty value takes the field away.
 
 Example:
@@ -118,15 +120,15 @@ Example:
   tidings feedback read ann 2026-11-21T10:00:00.000Z/0123456789abcdef0123456789abcdef";
 
 const CHECK: &str = "\
-Every problem is printed with file, line and column. A catalogue without any is rendered with example data,
-and each plan's next three instants are printed in three zones.
+Every problem is printed with file, line and column. A catalogue without any is rendered with example \
+data, each plan's next three instants are printed in three zones, and the scenarios beside it are played.
 
 Example:
   tidings check examples/gallery";
 
 const QUARANTINE: &str = "\
-What could not be decoded or was not admitted waits here, with the reason; the rest of its partition went on.
-An item is named by its number.
+What could not be decoded or was not admitted waits here, with the reason; the rest of its partition went \
+on. An item is named by its number.
 
 Examples:
   tidings quarantine list

@@ -97,7 +97,7 @@ impl House {
         let crash = self.crash.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(crash) = crash {
             // A house that is over already has nobody to hear this.
-            drop(crash.send(()));
+            let _unheard = crash.send(());
         }
         self.ended().await;
     }
@@ -105,10 +105,11 @@ impl House {
     /// Returns when a room has failed, with its error. A house that is asked to stop never fails.
     pub async fn failure(&self) -> anyhow::Error {
         let mut failed = self.failed.clone();
-        match failed.wait_for(Option::is_some).await {
-            Ok(why) => anyhow!("{}", why.as_deref().unwrap_or_default()),
+        let why = failed.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+        match why {
+            Some(why) => anyhow!("{why}"),
             // The supervisor has ended without a failure, so none will come.
-            Err(_) => std::future::pending().await,
+            None => std::future::pending().await,
         }
     }
 

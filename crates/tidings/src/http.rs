@@ -1,6 +1,6 @@
 //! The HTTP of `up`: the way in, metrics, health, the admin paths of the command line, and the page.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -13,6 +13,7 @@ use axum::{
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use model::{Millis, Tenant};
+use tokio::time::timeout;
 
 use crate::{config::ApiKey, datadir::DemoClock, house::House};
 
@@ -48,12 +49,20 @@ pub struct App {
     pub pages: page::Pages,
 }
 
+/// For so long a page waits for the house to come to rest after something was done.
+const REST_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// What goes into every handler.
 type Shared = State<Arc<App>>;
 
 impl App {
     fn now(&self) -> Millis {
         Millis(self.clock.clock().now())
+    }
+
+    /// Waits a little for the house to do what there is to do; says whether it has.
+    async fn rest(&self) -> bool {
+        matches!(timeout(REST_TIME_MAX, self.house.settle()).await, Ok(Ok(())))
     }
 
     /// The field by which subjects of a type are called.

@@ -14,6 +14,7 @@ pub mod datadir;
 pub mod days;
 pub mod http;
 pub mod quarantine;
+pub mod scenario;
 
 pub mod cli;
 pub mod client;

@@ -22,7 +22,7 @@ mod turns;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use bench::Bench;
+use bench::Bench;
 
 /// Opens the engine that is looked at.
 #[async_trait]

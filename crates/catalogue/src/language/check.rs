@@ -66,7 +66,11 @@ pub fn check_expression(text: &str, scope: &Scope<'_>) -> Result<Reads, Vec<Find
             let of = walk.expression(&expression);
             if walk.findings.is_empty() && !matches!(of, Type::Flag | Type::Any) {
                 let help = format!("say what about it: `{} is defined`, or compare it", text.trim());
-                walk.find(expression.span(), format!("a condition must be true or false, this is {of}"), Some(help));
+                walk.find(
+                    expression.span(),
+                    format!("a condition must be true or false, this is {of}"),
+                    Some(help),
+                );
             }
         }
         Err(error) => walk.findings.push(syntax(text, &error)),
@@ -234,6 +238,9 @@ fn syntax(text: &str, error: &Error) -> Finding {
         (ErrorKind::SyntaxError, Some(detail)) => detail.to_string(),
         _ => error.to_string(),
     };
-    let help = text.get(range.start..).is_some_and(|rest| rest.starts_with('=')).then(|| "a comparison is written `==`".to_string());
+    let help = text
+        .get(range.start..)
+        .is_some_and(|rest| rest.starts_with('='))
+        .then(|| "a comparison is written `==`".to_string());
     Finding { offset: range.start.min(text.len()), len: range.len(), what, help }
 }

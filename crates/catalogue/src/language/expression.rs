@@ -51,7 +51,12 @@ impl Walk<'_> {
                 let mut left = self.expression(&compare.expr);
                 for next in &compare.ops {
                     let right = self.expression(&next.expr);
-                    self.compared(&left, &right, next.expr.span(), matches!(next.op, ast::CompareOpKind::In | ast::CompareOpKind::NotIn));
+                    self.compared(
+                        &left,
+                        &right,
+                        next.expr.span(),
+                        matches!(next.op, ast::CompareOpKind::In | ast::CompareOpKind::NotIn),
+                    );
                     left = right;
                 }
                 Type::Flag
@@ -252,7 +257,8 @@ impl Walk<'_> {
             self.find(call.span(), format!("`{}` takes {wanted}", filter.name), None);
         }
         if !takes(filter.takes, &of) {
-            let help = matches!(filter.takes, Takes::List).then(|| "only a list can be taken apart".to_string());
+            let help =
+                matches!(filter.takes, Takes::List).then(|| "only a list can be taken apart".to_string());
             self.find(call.span(), format!("`{}` cannot be used on {of}", filter.name), help);
         }
         gives(filter, of, arguments.into_iter().next())
@@ -277,7 +283,8 @@ impl Walk<'_> {
         self.expression(&test.expr);
         self.arguments(&test.args);
         if !TESTS.contains(&test.name) {
-            let help = did_you_mean(test.name, TESTS).unwrap_or_else(|| format!("there are {}", one_of(TESTS)));
+            let help =
+                did_you_mean(test.name, TESTS).unwrap_or_else(|| format!("there are {}", one_of(TESTS)));
             self.find(test.span(), format!("there is no test `{}`", test.name), help);
         } else if !test.args.is_empty() {
             self.find(test.span(), format!("`is {}` takes nothing more", test.name), None);

@@ -19,7 +19,10 @@ pub enum Type {
     Place,
     /// A subject of one of these types. Its references can be followed if `near`: texts read one
     /// reference deep, so that all they need is loaded in one go.
-    Subject { types: BTreeSet<String>, near: bool },
+    Subject {
+        types: BTreeSet<String>,
+        near: bool,
+    },
     List(Arc<Type>),
     Record(Arc<Record>),
     /// One of several types, or a constant of no type; goes anywhere.
@@ -47,7 +50,11 @@ impl Type {
         Self::List(Arc::new(of))
     }
 
-    pub fn record(name: &'static str, printed: bool, parts: impl IntoIterator<Item = (&'static str, Self)>) -> Self {
+    pub fn record(
+        name: &'static str,
+        printed: bool,
+        parts: impl IntoIterator<Item = (&'static str, Self)>,
+    ) -> Self {
         Self::Record(Arc::new(Record { name, parts: parts.into_iter().collect(), printed }))
     }
 

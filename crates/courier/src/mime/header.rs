@@ -86,7 +86,11 @@ fn display_name(field: &'static str, name: &str) -> Result<String, Unfit> {
     let mut out = String::with_capacity(inner.len());
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
-        out.extend(if c == '\\' { chars.next() } else { Some(c) });
+        match c {
+            '"' => return Err(Unfit::new(field, "its name has a quote within quotes")),
+            '\\' => out.extend(chars.next()),
+            _ => out.push(c),
+        }
     }
     Ok(out)
 }

@@ -25,7 +25,8 @@ impl Layout {
 /// Compiles a layout.
 pub fn compile(source: Source<'_>) -> Result<Layout, Problems> {
     let scanned = scan(source)?;
-    let parsed = mrml::parse(&scanned.mjml).map_err(|error| Problems::from(parse_problem(source, &scanned, &error)))?;
+    let parsed = mrml::parse(&scanned.mjml)
+        .map_err(|error| Problems::from(parse_problem(source, &scanned, &error)))?;
     // No fonts from elsewhere, and no notes to ourselves.
     let options = RenderOptions { disable_comments: true, social_icon_origin: None, fonts: HashMap::new() };
     let html = parsed
@@ -38,18 +39,28 @@ pub fn compile(source: Source<'_>) -> Result<Layout, Problems> {
 fn parse_problem(source: Source<'_>, scanned: &Scanned, error: &parser::Error) -> Problem {
     use parser::Error;
     let (what, position) = match error {
-        Error::UnexpectedElement { position, .. } => ("an element that cannot stand here", Some(position.start)),
+        Error::UnexpectedElement { position, .. } => {
+            ("an element that cannot stand here", Some(position.start))
+        }
         Error::UnexpectedToken { position, .. } => ("this cannot stand here", Some(position.start)),
         Error::MissingAttribute { name, position, .. } => {
             let problem = source.problem_at(origin(scanned, position.start), format!("this needs `{name}`"));
             return problem;
         }
-        Error::InvalidAttribute { position, .. } => ("an attribute that cannot be read", Some(position.start)),
+        Error::InvalidAttribute { position, .. } => {
+            ("an attribute that cannot be read", Some(position.start))
+        }
         Error::InvalidFormat { position, .. } => ("a value that cannot be read", Some(position.start)),
         Error::EndOfStream { .. } => ("an element is not closed", Some(scanned.mjml.len())),
         Error::NoRootNode => ("a layout begins with `<mjml>`", None),
         Error::SizeLimit { .. } => ("too long", None),
-        Error::ParserError { .. } | Error::IncludeLoaderError { .. } => ("no MJML", None),
+        Error::ParserError { source: error, .. } => {
+            let (line, column) = (error.pos().row as usize, error.pos().col as usize);
+            let lines = scanned.mjml.split_inclusive('\n').take(line.saturating_sub(1));
+            let start: usize = lines.map(str::len).sum();
+            ("no MJML", Some(start + column.saturating_sub(1)))
+        }
+        Error::IncludeLoaderError { .. } => ("no MJML", None),
     };
     match position {
         Some(position) => source.problem_at(origin(scanned, position), what),
@@ -69,7 +80,9 @@ fn origin(scanned: &Scanned, offset: usize) -> usize {
 fn put_back(source: Source<'_>, scanned: &Scanned, html: &str) -> Result<Layout, Problems> {
     // What looks like a tag now was none before.
     if let Some(odd) = ["{{", "{%", "{#"].into_iter().find(|odd| html.contains(odd)) {
-        return Err(source.problem(1, 1, format!("`{odd}` that is no tag, perhaps in a style: add a blank")).into());
+        return Err(source
+            .problem(1, 1, format!("`{odd}` that is no tag, perhaps in a style: add a blank"))
+            .into());
     }
     let mut layout = Layout { html: String::with_capacity(html.len() * 2), tags: Vec::new() };
     let mut seen = vec![false; scanned.tags.len()];

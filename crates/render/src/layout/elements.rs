@@ -2,15 +2,37 @@
 
 /// Elements that hold other elements: between them a statement can stand, but no text.
 const CONTAINERS: [&str; 17] = [
-    "mjml", "mj-head", "mj-body", "mj-wrapper", "mj-section", "mj-group", "mj-column", "mj-hero", "mj-navbar",
-    "mj-social", "mj-accordion", "mj-accordion-element", "mj-carousel", "mj-attributes", "mj-class", "mj-all",
+    "mjml",
+    "mj-head",
+    "mj-body",
+    "mj-wrapper",
+    "mj-section",
+    "mj-group",
+    "mj-column",
+    "mj-hero",
+    "mj-navbar",
+    "mj-social",
+    "mj-accordion",
+    "mj-accordion-element",
+    "mj-carousel",
+    "mj-attributes",
+    "mj-class",
+    "mj-all",
     "mj-html-attributes",
 ];
 
 /// Elements that hold text, with HTML or without.
 const TEXTS: [&str; 10] = [
-    "mj-text", "mj-button", "mj-table", "mj-raw", "mj-title", "mj-preview", "mj-navbar-link",
-    "mj-social-element", "mj-accordion-title", "mj-accordion-text",
+    "mj-text",
+    "mj-button",
+    "mj-table",
+    "mj-raw",
+    "mj-title",
+    "mj-preview",
+    "mj-navbar-link",
+    "mj-social-element",
+    "mj-accordion-title",
+    "mj-accordion-text",
 ];
 
 /// Elements that hold nothing, or no text of ours.
@@ -18,9 +40,8 @@ const OTHERS: [&str; 7] =
     ["mj-image", "mj-divider", "mj-spacer", "mj-style", "mj-font", "mj-breakpoint", "mj-carousel-image"];
 
 /// HTML elements without an end.
-const VOID: [&str; 13] = [
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
-];
+const VOID: [&str; 13] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
 
 /// What has no place in a mail.
 const REFUSED: [&str; 7] = ["script", "iframe", "object", "embed", "form", "base", "mj-include"];

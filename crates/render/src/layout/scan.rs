@@ -101,9 +101,15 @@ impl<'a> Scan<'a> {
         } else if rest.starts_with('<') && rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
             self.start_tag(rest);
         } else {
+            if rest.starts_with('<') {
+                self.problem(self.at, "a `<` that begins no element is written `&lt;`".to_string());
+            }
             // Up to the next `<` or `{`, after at least one character.
             let first = rest.chars().next().map_or(1, char::len_utf8);
-            let len = rest.get(first..).and_then(|rest| rest.find(['<', '{'])).map_or(rest.len(), |len| len + first);
+            let len = rest
+                .get(first..)
+                .and_then(|rest| rest.find(['<', '{']))
+                .map_or(rest.len(), |len| len + first);
             self.copy(len);
         }
     }
@@ -182,8 +188,9 @@ impl<'a> Scan<'a> {
 
     fn start_tag(&mut self, rest: &'a str) {
         let start = self.at;
-        let end_of_name =
-            rest[1..].find(|c: char| c.is_whitespace() || c == '>' || c == '/').map_or(rest.len(), |at| at + 1);
+        let end_of_name = rest[1..]
+            .find(|c: char| c.is_whitespace() || c == '>' || c == '/')
+            .map_or(rest.len(), |at| at + 1);
         let name = rest.get(1..end_of_name).unwrap_or_default();
         let in_attributes = self.elements.iter().any(|(name, _, _)| *name == "mj-attributes");
         if let Some((what, help)) = refused(name, in_attributes) {
@@ -209,7 +216,10 @@ impl<'a> Scan<'a> {
                 return;
             }
             if let Some(tag) = Tag::at(rest) {
-                self.problem(self.at, "a tag cannot stand between attributes, only in their values".to_string());
+                self.problem(
+                    self.at,
+                    "a tag cannot stand between attributes, only in their values".to_string(),
+                );
                 self.at += tag.text.len();
             } else if next.is_whitespace() {
                 self.copy(next.len_utf8());
@@ -220,7 +230,10 @@ impl<'a> Scan<'a> {
     }
 
     fn attribute(&mut self, rest: &'a str) {
-        let len = rest.find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/')).unwrap_or(rest.len()).max(1);
+        let len = rest
+            .find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'))
+            .unwrap_or(rest.len())
+            .max(1);
         let name = rest.get(..len).unwrap_or_default();
         self.copy(name.len().max(1));
         let rest = self.rest();

@@ -49,7 +49,7 @@ async fn write_all(store: &dyn Store, name: &str, n: u8) -> Kept {
         Ok(Follow {
             tenant: of.clone(),
             person: person(who)?,
-            target: subject("artist:7")?,
+            target: subject("author:7")?,
             version: 1,
             on: true,
         })
@@ -78,7 +78,7 @@ async fn check_all(store: &dyn Store, name: &str, n: Option<u8>) -> Kept {
     let keys =
         [StateKey::Subject(of.clone(), subject("work:1")?), StateKey::Person(of.clone(), person("ann")?)];
     same(format!("the states of {name}"), &store.states(&keys).await?, &vec![state.clone(), state])?;
-    let target = subject("artist:7")?;
+    let target = subject("author:7")?;
     let persons: Vec<_> = n.map(|n| person(&format!("p{n}"))).transpose()?.into_iter().collect();
     let followers = store.followers(&of, &target, None, 10).await?.persons;
     same(format!("the followers in {name}"), &followers, &persons)?;

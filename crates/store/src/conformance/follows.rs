@@ -71,13 +71,13 @@ async fn follows(store: &Arc<dyn Store>, who: &str, target: &str) -> Result<bool
 async fn durable(harness: &mut dyn Harness) -> Kept {
     let mut store = harness.open().await?;
     for n in 0..3 {
-        store.follow(vec![follow(&format!("p{n}"), "artist:7", 1, true)?]).await?;
+        store.follow(vec![follow(&format!("p{n}"), "author:7", 1, true)?]).await?;
         store = harness.crash(store).await?;
     }
-    same("followers after a crash", &all(&store, "artist:7", 10).await?.len(), &3)?;
-    store.follow(vec![follow("p1", "artist:7", 2, false)?]).await?;
+    same("followers after a crash", &all(&store, "author:7", 10).await?.len(), &3)?;
+    store.follow(vec![follow("p1", "author:7", 2, false)?]).await?;
     store = harness.crash(store).await?;
-    same("followers after an end and a crash", &all(&store, "artist:7", 10).await?.len(), &2)
+    same("followers after an end and a crash", &all(&store, "author:7", 10).await?.len(), &2)
 }
 
 async fn newer_wins(harness: &mut dyn Harness) -> Kept {
@@ -89,17 +89,17 @@ async fn newer_wins(harness: &mut dyn Harness) -> Kept {
     for (versions, expected) in [(on_off, true), (off_on, false), (tied, false)] {
         for order in orders {
             let who = format!("{versions:?} {order:?}");
-            let many = order.map(|at| follow(&who, "artist:7", versions[at].0, versions[at].1));
+            let many = order.map(|at| follow(&who, "author:7", versions[at].0, versions[at].1));
             let many: Vec<Follow> = many.into_iter().collect::<Result<_, _>>()?;
             for one in many.iter().flat_map(|one| [one, one]) {
                 store.follow(vec![one.clone()]).await?;
             }
-            same(&who, &follows(&store, &who, "artist:7").await?, &expected)?;
+            same(&who, &follows(&store, &who, "author:7").await?, &expected)?;
             // The same in one call.
             let at_once = many.into_iter().map(|one| Follow { target: one.target.clone(), ..one });
-            let other = subject("artist:8")?;
+            let other = subject("author:8")?;
             store.follow(at_once.map(|one| Follow { target: other.clone(), ..one }).collect()).await?;
-            same(format!("{who} in one call"), &follows(&store, &who, "artist:8").await?, &expected)?;
+            same(format!("{who} in one call"), &follows(&store, &who, "author:8").await?, &expected)?;
         }
     }
     Ok(())
@@ -107,27 +107,27 @@ async fn newer_wins(harness: &mut dyn Harness) -> Kept {
 
 async fn end_is_a_row(harness: &mut dyn Harness) -> Kept {
     let mut store = harness.open().await?;
-    store.follow(vec![follow("ann", "artist:7", 9, false)?]).await?;
+    store.follow(vec![follow("ann", "author:7", 9, false)?]).await?;
     store = harness.crash(store).await?;
-    store.follow(vec![follow("ann", "artist:7", 8, true)?]).await?;
-    held("an older follow came back", !follows(&store, "ann", "artist:7").await?)?;
-    same("followers", &all(&store, "artist:7", 10).await?, &Vec::new())?;
-    store.follow(vec![follow("ann", "artist:7", 10, true)?]).await?;
-    held("a newer follow did not stand", follows(&store, "ann", "artist:7").await?)
+    store.follow(vec![follow("ann", "author:7", 8, true)?]).await?;
+    held("an older follow came back", !follows(&store, "ann", "author:7").await?)?;
+    same("followers", &all(&store, "author:7", 10).await?, &Vec::new())?;
+    store.follow(vec![follow("ann", "author:7", 10, true)?]).await?;
+    held("a newer follow did not stand", follows(&store, "ann", "author:7").await?)
 }
 
 async fn covered(harness: &mut dyn Harness) -> Kept {
     let store = harness.open().await?;
-    let (of, target) = (tenant("main")?, subject("artist:7")?);
+    let (of, target) = (tenant("main")?, subject("author:7")?);
     let mut start = Vec::new();
     for n in 0..300 {
         // Every fifth has left before; every seventh follows somebody else with nearly the same name.
-        start.push(follow(&format!("p{n:03}"), "artist:7", 1, true)?);
+        start.push(follow(&format!("p{n:03}"), "author:7", 1, true)?);
         if n % 5 == 0 {
-            start.push(follow(&format!("p{n:03}"), "artist:7", 2, false)?);
+            start.push(follow(&format!("p{n:03}"), "author:7", 2, false)?);
         }
         if n % 7 == 0 {
-            start.push(follow(&format!("p{n:03}x"), "artist:70", 1, true)?);
+            start.push(follow(&format!("p{n:03}x"), "author:70", 1, true)?);
         }
     }
     store.follow(start).await?;
@@ -141,7 +141,7 @@ async fn covered(harness: &mut dyn Harness) -> Kept {
         // Others come, and go again, before, within and behind where we are.
         let version = round / 3 + 1;
         let coming =
-            (0..30).map(|n| follow(&format!("p{:03}new", n * 10), "artist:7", version, round % 2 == 0));
+            (0..30).map(|n| follow(&format!("p{:03}new", n * 10), "author:7", version, round % 2 == 0));
         store.follow(coming.collect::<Result<_, _>>()?).await?;
         from = match part.next {
             Some(next) => Some(next),
@@ -163,9 +163,9 @@ async fn covered(harness: &mut dyn Harness) -> Kept {
 
 async fn sized(harness: &mut dyn Harness) -> Kept {
     let store = harness.open().await?;
-    let many = (0..SLICE_PERSONS_MAX + 50).map(|n| follow(&format!("p{n:05}"), "artist:7", 1, true));
+    let many = (0..SLICE_PERSONS_MAX + 50).map(|n| follow(&format!("p{n:05}"), "author:7", 1, true));
     store.follow(many.collect::<Result<_, _>>()?).await?;
-    let (of, target) = (tenant("main")?, subject("artist:7")?);
+    let (of, target) = (tenant("main")?, subject("author:7")?);
     for most in [1, 100, SLICE_PERSONS_MAX] {
         let part = store.followers(&of, &target, None, most).await?;
         held(
@@ -176,12 +176,12 @@ async fn sized(harness: &mut dyn Harness) -> Kept {
     }
     let part = store.followers(&of, &target, None, usize::MAX).await?;
     held(format!("{} in a slice", part.persons.len()), part.persons.len() <= SLICE_PERSONS_MAX)?;
-    same("all of them", &all(&store, "artist:7", SLICE_PERSONS_MAX).await?.len(), &(SLICE_PERSONS_MAX + 50))
+    same("all of them", &all(&store, "author:7", SLICE_PERSONS_MAX).await?.len(), &(SLICE_PERSONS_MAX + 50))
 }
 
 async fn agree(harness: &mut dyn Harness) -> Kept {
     let store = harness.open().await?;
-    let (of, targets) = (tenant("main")?, ["artist:7", "artist:8", "artist:9"]);
+    let (of, targets) = (tenant("main")?, ["author:7", "author:8", "author:9"]);
     let mut asked = Vec::new();
     let mut written = Vec::new();
     for n in 0..40 {

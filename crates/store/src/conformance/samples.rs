@@ -44,7 +44,7 @@ pub(super) fn entry_key(n: u16, day: Day) -> EntryKey {
 }
 
 pub(super) fn entry(n: u16, day: Day) -> Result<Row, Broken> {
-    let because = Because::Follows(subject("artist:7")?);
+    let because = Because::Follows(subject("author:7")?);
     let kind = Kind::new("published").map_err(|error| bad(&error))?;
     Ok(Row::Entry(Entry {
         key: entry_key(n, day),

@@ -80,9 +80,9 @@ fn every_value() -> Result<Vec<Value>, Broken> {
         Value::Flag(false),
         Value::Time(Millis(-1)),
         Value::Time(Millis(i64::MAX)),
-        Value::Ref(subject("artist:7")?),
+        Value::Ref(subject("author:7")?),
         Value::Refs(Vec::new()),
-        Value::Refs(refs(&["artist:7", "artist:8", "artist:7"])?),
+        Value::Refs(refs(&["author:7", "author:8", "author:7"])?),
         Value::Place(Place { lat: -89.5, lon: 179.99 }),
     ])
 }

@@ -142,8 +142,8 @@ fn rows(person: usize, rows: usize) -> DayRows {
     let key = DayKey { tenant: tenant(), person, day: Day::of(NOW) };
     let row = |n: usize| {
         let subject = SubjectRef::new(&format!("work:{n}")).unwrap();
-        let because = Because::Follows(SubjectRef::new("artist:7").unwrap());
-        let reason = Reason { kind: Kind::new("artwork_published").unwrap(), because };
+        let because = Because::Follows(SubjectRef::new("author:7").unwrap());
+        let reason = Reason { kind: Kind::new("work_published").unwrap(), because };
         let key = EntryKey {
             occurred: NOW.plus(n as i64),
             event: EventKey::of(&tenant(), "source", &n.to_string()),

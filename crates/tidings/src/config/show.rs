@@ -26,6 +26,7 @@ pub fn lines(merged: &Merged) -> Vec<Line> {
         value: match value(&merged.config, key.name) {
             Value::String(text) => text,
             Value::Null => "-".to_owned(),
+            Value::Number(bytes) if key.name == keys::DISK_RESERVE => in_mib(bytes.as_u64().unwrap_or(0)),
             Value::Array(list) if list.is_empty() => "-".to_owned(),
             Value::Array(list) => {
                 let tenants = list.iter().filter_map(|key| key["tenant"].as_str());
@@ -37,6 +38,10 @@ pub fn lines(merged: &Merged) -> Vec<Line> {
         help: key.help,
     };
     KEYS.iter().map(line).collect()
+}
+
+fn in_mib(bytes: u64) -> String {
+    if bytes > 0 && bytes.is_multiple_of(1 << 20) { format!("{} MiB", bytes >> 20) } else { bytes.to_string() }
 }
 
 /// The same for machines.

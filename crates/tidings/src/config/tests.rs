@@ -36,7 +36,7 @@ fn the_later_source_wins() {
     check("data_dir: x\n", &[env], &[], "data_dir", "/e (environment TIDINGS_DATA_DIR)");
     check("data_dir: x\n", &[env], &[flag], "data_dir", "/f (flag --data-dir)");
     check("", &[], &[], "catalogue", "- (default)");
-    check("disk_reserve: 1 GiB", &[], &[], "disk_reserve", "1073741824 (tidings.yaml:1:15)");
+    check("disk_reserve: 1 GiB", &[], &[], "disk_reserve", "1024 MiB (tidings.yaml:1:15)");
     check("disk_reserve: 1000", &[], &[], "disk_reserve", "1000 (tidings.yaml:1:15)");
     check("log:\n  format: json\n", &[], &[], "log.format", "json (tidings.yaml:2:11)");
     check("demo: true", &[("TIDINGS_DEMO", "false")], &[], "demo", "false (environment TIDINGS_DEMO)");

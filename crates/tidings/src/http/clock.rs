@@ -1,6 +1,6 @@
 //! The demo's clock: it moves forward, and what is due by then is done.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     Form, Router,
@@ -27,8 +27,6 @@ use super::{
 const HOUR_MS: i64 = 3_600_000;
 /// One jump at most: longer than any window, shorter than the life of a day.
 const JUMP_MS_MAX: i64 = 8 * DAY_MS;
-/// For so long the page waits for the house to do what was due.
-const SETTLE_TIME_MAX: Duration = Duration::from_secs(10);
 /// When everybody west of the date line has had nine o'clock, or nearly: a little after it in UTC.
 const MORNING: LocalTime = LocalTime { hour: 9, minute: 5 };
 
@@ -65,6 +63,8 @@ async fn jump(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, O
         let text = "Only a demo has a clock that can be moved: start with --demo.";
         return Ok(app.saying(StatusCode::FORBIDDEN, "Time takes its time", text));
     }
+    // Otherwise a window that is about to open could be jumped over.
+    app.rest().await;
     let now = app.now();
     let to = match asked.to.as_str() {
         "hour" => now.plus(HOUR_MS),
@@ -77,8 +77,7 @@ async fn jump(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, O
     let clock = app.clock.clone();
     tokio::task::spawn_blocking(move || clock.advance(ms)).await??;
     tracing::info!(ms, "the clock was moved forward");
-    let settled = tokio::time::timeout(SETTLE_TIME_MAX, app.house.settle()).await;
-    Ok(page::go(if matches!(settled, Ok(Ok(()))) { "/clock?done=moved" } else { "/clock?done=moving" }))
+    Ok(page::go(if app.rest().await { "/clock?done=moved" } else { "/clock?done=moving" }))
 }
 
 /// Five past nine, UTC, tomorrow.

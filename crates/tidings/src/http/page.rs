@@ -1,7 +1,5 @@
 //! What all pages share: templates, the frame around them, and who may see them.
 
-use std::sync::Arc;
-
 use anyhow::Context as _;
 use axum::{
     extract::{Query, Request, State},
@@ -9,7 +7,7 @@ use axum::{
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
 };
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use model::civil::Zone;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -90,7 +88,7 @@ impl App {
         });
         let template = self.pages.env.get_template(name)?;
         join(&mut values, own);
-        let values = minijinja::Value::from_serialize(&values);
+        let values = minijinja::Value::from(Serde(&values));
         let text = template.render(values).with_context(|| format!("render {name}"))?;
         Ok(Html(text).into_response())
     }

@@ -12,7 +12,6 @@ use axum::{
     routing::get,
 };
 use catalogue::{Catalogue, FieldType};
-use serde_json::{Value, json};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use tower::ServiceExt as _;
@@ -96,7 +95,7 @@ fn fresh(example: &Example) -> Option<String> {
     Some(format!("{}:{}", example.subject, random_hex(2).ok()?))
 }
 
-fn fields(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>) -> Vec<Value> {
+fn fields(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>) -> Vec<Json> {
     let state = catalogue.example(subject);
     let Some(declared) = catalogue.subjects.get(subject) else { return Vec::new() };
     let one = |(name, field): (&String, &FieldType)| {
@@ -133,7 +132,11 @@ async fn publish(State(app): Shared, Form(pairs): Form<Vec<(String, String)>>) -
         event["actor"] = actor.into();
     }
     match tell(&app, &event).await? {
-        None => Ok(page::go(&format!("/publish?event={}&done=published", urlencoded(what)))),
+        None => {
+            // So that the next page shows what came of it.
+            app.rest().await;
+            Ok(page::go(&format!("/publish?event={}&done=published", urlencoded(what))))
+        }
         Some(refused) => shown(&app, &Asked::default(), Some(what), &filled, Some(refused)),
     }
 }

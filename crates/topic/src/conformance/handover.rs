@@ -14,7 +14,7 @@ use super::{
     Row,
     bench::{Bench, Hand, numbered},
 };
-use crate::port::{CommitError, Happening, Membership, Mode, Record, TopicName};
+use crate::port::{CommitError, Happening, Membership, Mode, Record, TopicName, Turn};
 
 pub(super) const PROMISES: &[Row] = &[
     ("shared out", "Two members share the partitions, and every record is committed once.", |b| {
@@ -25,7 +25,7 @@ pub(super) const PROMISES: &[Row] = &[
     }),
     (
         "revoked, then assigned",
-        "A partition is assigned to another member only when its owner has let go of it.",
+        "A partition is assigned to another member only when its owner has let go of it; a turn in flight is committed before.",
         |b| revoked_then_assigned(b).boxed(),
     ),
     ("passed on", "When a member leaves, another one gets what it had, from what it had committed.", |b| {
@@ -147,6 +147,7 @@ async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
     let mut one = bench.plain(&topic).await?;
     one.own(4).await?;
     let mut two = bench.plain(&topic).await?;
+    let generations = one.assigned.clone();
     let held = Mutex::new(one.assigned.keys().copied().collect::<BTreeSet<u32>>());
     let let_go = |partitions: &[u32]| {
         let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,6 +159,11 @@ async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
                 Ok(Happening::Revoked(partitions)) => {
                     // The turn in flight takes a moment; only then is it let go of, by asking again.
                     tokio::time::sleep(Duration::from_millis(30)).await;
+                    for partition in &partitions {
+                        let turn =
+                            Turn { generation: generations[partition], ..one.turn(*partition, vec![]) };
+                        one.member.commit(turn).await.context("the turn in flight at a revocation")?;
+                    }
                     let_go(&partitions);
                 }
                 Ok(_) => {}

@@ -135,11 +135,10 @@ pub(super) struct Written {
 impl Written {
     /// Lets the readers see it. Whoever waits is woken by `wake`, after those who wrote have their answer.
     pub fn publish(&self, book: &Book) {
-        for topic in &self.touched {
-            for (partition, reach) in (0..).zip(&topic.partitions) {
-                if let Some(extent) = self.extents.get(&(topic.id, partition)) {
-                    reach.set(extent);
-                }
+        for ((id, partition), extent) in &self.extents {
+            let topic = self.touched.iter().find(|topic| topic.id == *id);
+            if let Some(Ok(reach)) = topic.map(|topic| topic.reach(*partition)) {
+                reach.set(extent);
             }
         }
         for ((group, topic, partition), offset) in &self.committed {

@@ -93,7 +93,7 @@ pub(super) fn fault(doing: &str, error: &fjall::Error) -> TopicError {
         Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
             TopicError::Full(format!("{doing}: no room left; restart after making room"))
         }
-        _ => TopicError::Broken(format!("{doing}: {error}; restart after making room")),
+        _ => TopicError::Broken(format!("{doing}: {error}; look at the disk and restart")),
     }
 }
 

@@ -65,6 +65,17 @@ impl Request {
     }
 }
 
+/// Should the writer ever panic, nobody waits for it in vain.
+struct Ended(Arc<Book>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.break_down(&TopicError::Broken("the writer panicked; restart".to_owned()));
+        }
+    }
+}
+
 /// Who is answered once the draft is on the disk.
 enum Waiting {
     Append(Answer<(), TopicError>),
@@ -105,6 +116,7 @@ impl Writer {
 
     /// Runs until every sender is gone.
     pub fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        let _ended = Ended(self.book.clone());
         loop {
             // Sweeping goes on in small pieces while nobody waits.
             let first = match requests.try_recv() {

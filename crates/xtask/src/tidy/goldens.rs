@@ -1,4 +1,5 @@
-//! Every schema has golden payloads with their expected decoding, `schemas/golden/<name>.<version>.{bin,json}`.
+//! Every schema has golden payloads with their expected decoding,
+//! `schemas/golden/<name>.<version>.{bin,json}`; a record of several sorts has one each, `<name>-<sort>.<version>`.
 
 use std::collections::BTreeSet;
 
@@ -39,6 +40,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
 
 /// The schema that a golden file belongs to, if its version is a number.
 fn schema_of(stem: &str) -> Option<&str> {
-    let (schema, version) = stem.rsplit_once('.')?;
+    let (name, version) = stem.rsplit_once('.')?;
+    let schema = name.split_once('-').map_or(name, |(schema, _)| schema);
     version.trim_start_matches('v').parse::<u32>().is_ok().then_some(schema)
 }

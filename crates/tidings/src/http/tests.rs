@@ -1,0 +1,1 @@
+//! The door and the pages, asked as a browser and a stranger would.

@@ -1,0 +1,64 @@
+//! Scenarios on the real house: each file gets a fresh one, on embedded engines in a folder of its own, with
+//! a clock that only the scenario moves.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use catalogue::Catalogue;
+use stage::Report;
+
+mod books;
+mod mail_server;
+mod scene;
+
+use scene::Scene;
+
+/// What a scenario is played on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// The engines as they ship.
+    Even,
+    /// The same engines doing whatever a cluster is allowed to do, drawn from this seed.
+    Rough(u64),
+}
+
+/// Plays one scenario. An error is a file that makes no sense, or a house that cannot be built.
+pub async fn run_file(path: &Path, ground: Ground) -> anyhow::Result<Report> {
+    let scenario = stage::load(path)??;
+    let folder = stage::find_catalogue(path, &scenario.catalogue);
+    let folder = folder.with_context(|| format!("{}: no catalogue `{}`", path.display(), scenario.catalogue))?;
+    let catalogue = Catalogue::load(&folder)?;
+    let dir = tempfile::Builder::new().prefix("tidings-scenario-").tempdir().context("a folder for the house")?;
+    let mut scene = Scene::open(dir.path(), catalogue, &scenario, ground).await?;
+    let report = stage::run(&scenario, &mut scene).await;
+    scene.close().await;
+    Ok(report)
+}
+
+/// Plays every scenario of a folder, in the order of their names.
+pub async fn run_dir(dir: &Path, ground: Ground) -> anyhow::Result<Vec<(PathBuf, anyhow::Result<Report>)>> {
+    let mut reports = Vec::new();
+    for path in files(dir)? {
+        let report = run_file(&path, ground).await;
+        reports.push((path, report));
+    }
+    Ok(reports)
+}
+
+/// The scenarios of a folder.
+pub fn files(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let listed = fs::read_dir(dir).with_context(|| format!("could not list {}", dir.display()))?;
+    let mut files = Vec::new();
+    for item in listed {
+        let path = item.with_context(|| format!("could not list {}", dir.display()))?.path();
+        if path.extension() == Some(OsStr::new("txt")) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,258 @@
+//! The house as a scenario's world.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context as _, ensure};
+use async_trait::async_trait;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode, header},
+};
+use catalogue::Catalogue;
+use courier::outbox::Outbox;
+use model::{Millis, Person, Tenant, civil::Zones, partition};
+use runtime::Clock;
+use secrecy::SecretString;
+use stage::{
+    Scenario, World,
+    scenario::Restart,
+    world::{Answer, Entry, Mail},
+};
+use topic::{NewRecord, Topics, rough::Odds};
+use tower::ServiceExt as _;
+use wire::topics;
+
+use super::{
+    Ground,
+    books::Books,
+    mail_server::{Down, MailServer},
+};
+use crate::{
+    days::{self, Days},
+    house::{Config, Engines, House},
+    quarantine,
+};
+
+/// Bytes of an answer that are looked at.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// A busy intake may be asked again; on rough ground that happens often, and never for ever.
+const POSTS_MAX: usize = 100;
+/// Records that may wait before intake asks to come later: no scenario writes so many.
+const LAG_MAX: u64 = 100_000;
+
+/// A house in a folder, and what a scenario does to it.
+pub(super) struct Scene {
+    dir: PathBuf,
+    catalogue: Arc<Catalogue>,
+    tenants: BTreeSet<Tenant>,
+    ground: Ground,
+    clock: Clock,
+    down: Down,
+    books: Books,
+    /// `None` only while the house is down.
+    running: Option<Running>,
+    /// How often it was started: each life has luck of its own.
+    lives: u64,
+}
+
+/// One life of the house.
+struct Running {
+    house: House,
+    intake: Router,
+    /// The engines themselves, below whatever makes them rough.
+    topics: topic::embedded::Embedded,
+    store: Arc<store::embedded::Embedded>,
+    outbox: Arc<Outbox>,
+}
+
+impl Scene {
+    pub async fn open(
+        dir: &Path,
+        catalogue: Catalogue,
+        scenario: &Scenario,
+        ground: Ground,
+    ) -> anyhow::Result<Self> {
+        let mut scene = Self {
+            dir: dir.to_owned(),
+            catalogue: Arc::new(catalogue),
+            tenants: scenario.lines.iter().map(|line| line.tenant.clone()).collect(),
+            ground,
+            clock: Clock::still(scenario.calendar.start().0),
+            down: Down::default(),
+            books: Books::default(),
+            running: None,
+            lives: 0,
+        };
+        scene.start().await?;
+        Ok(scene)
+    }
+
+    /// Ends the house, however it stands.
+    pub async fn close(mut self) {
+        if let Some(running) = self.running.take() {
+            running.house.abandon().await;
+        }
+    }
+
+    async fn start(&mut self) -> anyhow::Result<()> {
+        let topics = topic::embedded::Embedded::open(&self.dir.join("topics"), self.clock.clone())?;
+        let store = Arc::new(store::embedded::Embedded::open(&self.dir.join("store"))?);
+        let outbox = Arc::new(Outbox::open(&self.dir.join("outbox"))?);
+        self.lives += 1;
+        let courier = Arc::new(MailServer { outbox: outbox.clone(), down: self.down.clone() });
+        let engines = match self.ground {
+            Ground::Even => Engines { topics: Arc::new(topics.clone()), store: store.clone(), courier },
+            Ground::Rough(seed) => {
+                let seed = seed.wrapping_add(self.lives);
+                let roughness = store::rough::Roughness::seeded(seed);
+                let inner = Arc::new(topics.clone());
+                Engines {
+                    topics: Arc::new(topic::rough::Rough::new(inner, Odds::ROUGH, seed)),
+                    store: Arc::new(store::rough::Rough::new(store.clone(), roughness)),
+                    courier,
+                }
+            }
+        };
+        let config = Config::usual(Tenant::new(stage::MAIN)?, LAG_MAX);
+        let (catalogue, clock) = (self.catalogue.clone(), self.clock.clone());
+        let house = House::start(engines, catalogue, clock, Zones::bundled(), config.clone()).await?;
+        let intake = ingest::router(ingest::Http {
+            ports: house.intake().clone(),
+            config: config.ingest,
+            keys: Some(self.tenants.iter().map(key).collect()),
+            disk_low: Arc::new(|| false),
+        });
+        self.running = Some(Running { house, intake, topics, store, outbox });
+        Ok(())
+    }
+
+    fn running(&self) -> anyhow::Result<&Running> {
+        self.running.as_ref().context("the house is down")
+    }
+
+    async fn days(&self, tenant: &Tenant, person: &Person) -> anyhow::Result<Days> {
+        let called = |subject: &str| self.catalogue.subjects.get(subject)?.called.clone();
+        let (store, now) = (&*self.running()?.store, Millis(self.clock.now()));
+        days::read(store, tenant, person, days::DAYS_MAX, now, &called).await
+    }
+}
+
+/// A tenant's key is its name: nobody else can reach this house.
+fn key(tenant: &Tenant) -> ingest::ApiKey {
+    ingest::ApiKey::new(&SecretString::from(tenant.as_str()), tenant.clone())
+}
+
+impl Running {
+    /// Lets go of the directory, so that the next life can have it.
+    fn close(self) -> anyhow::Result<()> {
+        let Self { house, intake, topics, store, outbox } = self;
+        drop((house, intake, outbox));
+        topics.close();
+        ensure!(Arc::into_inner(store).is_some(), "somebody still holds the store of a house that is down");
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl World for Scene {
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    async fn settle(&mut self) -> anyhow::Result<()> {
+        self.running()?.house.settle().await
+    }
+
+    async fn lagging(&mut self) -> anyhow::Result<Vec<String>> {
+        let stages = self.running()?.house.stages().await?;
+        let behind = stages.into_iter().filter(|stage| stage.lag > 0);
+        Ok(behind.map(|stage| format!("{} by {} of {}", stage.name, stage.lag, stage.topic)).collect())
+    }
+
+    async fn post(&mut self, tenant: &Tenant, path: &str, body: &str) -> anyhow::Result<Answer> {
+        for _ in 0..POSTS_MAX {
+            let request = Request::post(path)
+                .header(header::AUTHORIZATION, format!("Bearer {tenant}"))
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(Body::from(body.to_owned()))?;
+            let response = self.running()?.intake.clone().oneshot(request).await?;
+            let status = response.status();
+            if status == StatusCode::SERVICE_UNAVAILABLE && self.ground != Ground::Even {
+                continue;
+            }
+            let body = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await?;
+            return Ok(Answer { status: status.as_u16(), body: String::from_utf8_lossy(&body).into_owned() });
+        }
+        anyhow::bail!("the intake is busy for ever")
+    }
+
+    async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let (topic, value) = (topics::CHANGES.into(), Some(bytes.to_vec()));
+        let record = NewRecord { topic, partition: 0, key: Vec::new(), value };
+        Ok(self.running()?.topics.append(vec![record]).await?)
+    }
+
+    async fn restart(&mut self, how: Restart) -> anyhow::Result<()> {
+        let running = self.running.take().context("the house is down")?;
+        match how {
+            Restart::Orderly => running.house.stop().await?,
+            Restart::Crash => running.house.abandon().await,
+        }
+        running.close()?;
+        self.start().await
+    }
+
+    async fn mail_server(&mut self, up: bool) -> anyhow::Result<()> {
+        self.down.set(!up);
+        Ok(())
+    }
+
+    async fn mails(&mut self) -> anyhow::Result<Vec<Mail>> {
+        let Self { running, books, catalogue, .. } = self;
+        let Running { topics, store, outbox, .. } = running.as_ref().context("the house is down")?;
+        books.update(outbox, topics, &**store, catalogue).await?;
+        Ok(books.mails.clone())
+    }
+
+    async fn entries(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<Vec<Entry>> {
+        let days = self.days(tenant, person).await?.days;
+        let mut entries = Vec::new();
+        for entry in days.into_iter().rev().flat_map(|day| day.entries) {
+            let at = Millis::parse(&entry.occurred).context("an entry without a time")?;
+            let fates: Vec<String> = entry.fates.into_iter().map(|fate| fate.fate).collect();
+            entries.push(Entry { at, subject: entry.subject, fate: fates.join(", ") });
+        }
+        Ok(entries)
+    }
+
+    async fn quarantine(&mut self) -> anyhow::Result<Vec<String>> {
+        let items = quarantine::list(&self.running()?.topics).await?;
+        Ok(items.into_iter().map(|item| item.reason).collect())
+    }
+
+    async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize> {
+        let log = &self.running()?.topics;
+        let number = partition::of_person(tenant, person);
+        let key = wire::key::person(tenant, person);
+        let bounds = log.bounds(topics::WINDOWS).await?;
+        let (mut from, end) = bounds.get(number as usize).copied().unwrap_or_default();
+        let mut open = 0;
+        while from < end {
+            let records = log.read(topics::WINDOWS, number, from, 1_000).await?;
+            let Some(last) = records.last() else { break };
+            from = last.offset + 1;
+            for record in records.iter().filter(|record| record.key == key) {
+                open = match &record.value {
+                    Some(value) => wire::window::decode(value)?.2.windows.len(),
+                    None => 0,
+                };
+            }
+        }
+        Ok(open)
+    }
+}

@@ -1,0 +1,187 @@
+//! Law 10: time zones are civil. One instant for every local date, at the local time where there is one; a
+//! date is told once, whatever zones a person travels through, and what a journey skips merges into the next.
+
+use std::collections::BTreeSet;
+
+use jiff::{
+    Timestamp, ToSpan as _,
+    civil::{Date, DateTime},
+    tz::{TimeZone, TimeZoneDatabase},
+};
+use model::{
+    Millis,
+    civil::{self, Zone, Zones},
+    limits::DAY_MS,
+    plan::LocalTime,
+};
+
+use crate::{
+    desk::Desk,
+    names::{HOUR_MS, a_day, person, reason, subject, tenant},
+    seeds::{Dice, schedules, times},
+    texts::{Knobs, catalogue},
+};
+
+/// Times of day at which something may happen to the clocks, and some at which nothing does.
+const TIMES: [(u8, u8); 8] = [(0, 0), (0, 30), (1, 30), (2, 0), (2, 30), (9, 0), (23, 30), (23, 59)];
+
+/// The first of the ten years. (In October 2023 jiff 0.2.43 reads 23:30 in Nuuk as 22:30: the last change in its
+/// table changes nothing, and the rule for the time after it says otherwise.)
+const YEAR: i16 = 2025;
+
+#[test]
+fn law_10_civil_time() {
+    schedules(1, every_zone);
+    schedules(25, travels);
+}
+
+fn every_zone(mut dice: Dice) {
+    let zones = Zones::bundled();
+    // A soak walks through ten years of every zone; else what lies around changes, and some days more.
+    let whole = times() >= 10;
+    for name in TimeZoneDatabase::bundled().available() {
+        let zone = zones.get(name.as_str()).unwrap();
+        let stretches = if whole { vec![(date(YEAR, 1, 1), 3652)] } else { stretches(&zone, &mut dice) };
+        for (from, days) in stretches {
+            let (hour, minute) = dice.of(&TIMES);
+            walk(name.as_str(), &zone, from, days, LocalTime { hour, minute });
+        }
+    }
+}
+
+fn date(year: i16, month: i8, day: i8) -> Date {
+    Date::new(year, month, day).unwrap()
+}
+
+/// Days around two changes of ten years, and a few of any.
+fn stretches(zone: &Zone, dice: &mut Dice) -> Vec<(Date, usize)> {
+    let from: Timestamp = date(YEAR, 1, 1).to_zoned(TimeZone::UTC).unwrap().timestamp();
+    let until: Timestamp = date(YEAR + 10, 1, 1).to_zoned(TimeZone::UTC).unwrap().timestamp();
+    let changes: Vec<Timestamp> = zone
+        .following(from)
+        .map(|change| change.timestamp())
+        .take_while(|at| *at < until)
+        .take(200)
+        .collect();
+    let mut stretches = Vec::new();
+    for _ in 0..changes.len().min(2) {
+        let change = dice.of(&changes).to_zoned(TimeZone::UTC).date();
+        stretches.push((change.checked_sub(3.days()).unwrap(), 6));
+    }
+    let any = date(YEAR, 1, 1).checked_add(i32::try_from(dice.below(3650)).unwrap().days()).unwrap();
+    stretches.push((any, 2));
+    stretches
+}
+
+/// Goes from closing to closing and compares with what a calendar says.
+fn walk(name: &str, zone: &Zone, from: Date, days: usize, time: LocalTime) {
+    let clock =
+        |date: Date| date.at(i8::try_from(time.hour).unwrap(), i8::try_from(time.minute).unwrap(), 0, 0);
+    let start = from.at(0, 0, 0, 0).to_zoned(zone.clone()).unwrap().timestamp();
+    let mut expected = Vec::new();
+    for later in 0..days {
+        let date = from.checked_add(i32::try_from(later).unwrap().days()).unwrap();
+        expected.extend(
+            by_the_calendar(zone, clock(date)).filter(|at| *at >= start).map(|at| (number(date), at)),
+        );
+    }
+    let mut after = Millis(start.as_millisecond());
+    let mut told = None;
+    for (date, at) in expected {
+        let at = Millis(at.as_millisecond());
+        let (found_date, found) = civil::next_daily(after, told, time, zone);
+        assert_eq!((found_date, found), (date, at), "{name} after {after}, told {told:?}, at {time:?}");
+        assert_eq!(civil::local_date(found, zone), date, "{name}: the local date of {found}");
+        // The same from any moment since the last one, and whether or not that was told.
+        let between = Millis(after.0 + (found.0 - after.0) / 2);
+        assert_eq!(civil::next_daily(between, told, time, zone), (date, found), "{name} from {between}");
+        told = Some(date);
+        after = found.plus(1);
+    }
+}
+
+/// The instant of a local time, found by trying the offsets of the days around: the first that reads as this
+/// local time; if there is none, the first instant of that date that reads as a later one.
+fn by_the_calendar(zone: &Zone, local: DateTime) -> std::option::IntoIter<Timestamp> {
+    let as_utc = local.to_zoned(TimeZone::UTC).unwrap().timestamp();
+    let around = [-36, -24, -12, 0, 12, 24, 36].map(|hours: i32| as_utc.checked_add(hours.hours()).unwrap());
+    let offsets: BTreeSet<i32> = around.iter().map(|at| zone.to_offset(*at).seconds()).collect();
+    let reads = |at: Timestamp| zone.to_datetime(at);
+    let tries = offsets.iter().map(|offset| as_utc.checked_sub(offset.seconds()).unwrap());
+    let exact = tries.filter(|at| reads(*at) == local).min();
+    let later = || {
+        let change =
+            zone.following(around[0]).map(|change| change.timestamp()).take_while(|at| *at <= around[6]);
+        let mut after = change.filter(|at| reads(*at).date() == local.date() && reads(*at) > local);
+        after.next()
+    };
+    exact.or_else(later).into_iter()
+}
+
+fn number(date: Date) -> i32 {
+    date.since(date_zero()).unwrap().get_days()
+}
+
+fn date_zero() -> Date {
+    date(1970, 1, 1)
+}
+
+const ZONES: [&str; 9] = [
+    "Pacific/Kiritimati",
+    "Pacific/Apia",
+    "Asia/Tokyo",
+    "Asia/Kathmandu",
+    "Europe/Berlin",
+    "America/Sao_Paulo",
+    "America/Los_Angeles",
+    "Pacific/Pago_Pago",
+    "Etc/GMT+12",
+];
+
+/// A person who travels, and always has something to be told.
+fn travels(mut dice: Dice) {
+    let (hour, minute) = dice.of(&TIMES);
+    let morning: &'static str = format!("{hour:02}:{minute:02}").leak();
+    let knobs = Knobs { morning, most: 20, ..Knobs::default() };
+    let mut desk = Desk::new(catalogue(&knobs), a_day().start());
+    let key = desk.person(&tenant("main"), &person("ann"), "Europe/Berlin");
+    desk.follow(&key, &subject("author:1"), true);
+    let mut zone = "Europe/Berlin";
+    let mut told: Vec<(i32, Millis)> = Vec::new();
+    let end = a_day().plus(12).start();
+    for number in 0.. {
+        if desk.now >= end {
+            break;
+        }
+        desk.public(&key.0, &subject(&format!("work:{number}")), true);
+        let news = desk.event(&key, model::Day::of(desk.now), number, reason("made", 1));
+        desk.hear(&key, vec![news]);
+        if dice.once_in_a_hundred(25) {
+            zone = dice.of(&ZONES);
+            desk.profile(&key, model::person::profile::ZONE, Some(model::Value::text(zone)));
+            desk.hear(&key, vec![digest::news::News::Profile]);
+        }
+        let here = desk.zones.get(zone).unwrap();
+        for ready in desk.pass_to(desk.now.plus(dice.ms(HOUR_MS / 2, 5 * HOUR_MS))) {
+            assert_eq!(
+                ready.entries.len(),
+                ready.entries.iter().map(|entry| entry.key).collect::<BTreeSet<_>>().len()
+            );
+            let date = civil::local_date(ready.due, &here);
+            if let Some((last, at)) = told.last() {
+                assert!(
+                    date > *last,
+                    "told at {at} and again at {} in {zone}, both the local date {date}",
+                    ready.due
+                );
+                // The widest journey is 26 hours, and a zone once left a date out.
+                let waited = ready.due.since(*at);
+                assert!(waited <= 3 * DAY_MS, "{waited} ms from {at} to {} in {zone}", ready.due);
+            }
+            told.push((date, ready.due));
+        }
+    }
+    assert!(told.len() >= 8, "told {} times in 12 days", told.len());
+    let days = BTreeSet::from_iter(told.iter().map(|(date, _)| date));
+    assert_eq!(days.len(), told.len());
+}

@@ -1,0 +1,154 @@
+//! Law 12: the tenant is in every key. Whatever two tenants name alike stays apart, in the store and in
+//! everything that is made of names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Day, EventKey, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Value, entry::DayKey,
+    partition, ready,
+};
+use proptest::prelude::*;
+use store::{
+    Answers as _, Claim, Claimed, DayRows, Days as _, Follows as _, Journal as _, Record, Recorded, StateKey,
+    States as _, embedded::Embedded,
+};
+
+use crate::{
+    names::{a_day, entry, plan, ready_id, reason, subject, tenant},
+    seeds::{Dice, values, waiting_schedules},
+};
+
+#[test]
+fn law_12_tenant_in_every_key() {
+    let name = || "[a-c\u{e4}]{1,3}";
+    values(300, ((name(), name()), (name(), name()), 0..3_i64), |(one, other, opening)| {
+        keys_stay_apart((&one.0, &one.1), (&other.0, &other.1), opening)
+    });
+    waiting_schedules(3, nothing_leaks);
+}
+
+/// Different names, different keys: also where the end of one runs into the beginning of the other.
+fn keys_stay_apart(one: (&str, &str), other: (&str, &str), opening: i64) -> Result<(), TestCaseError> {
+    let person = |(of, who): (&str, &str)| (tenant(of), Person::new(who).unwrap());
+    let (a, b) = (person(one), person(other));
+    let same = one == other;
+    let ready =
+        |(of, who): &(Tenant, Person), opening| ready::id(of, who, &plan("morning"), "", Millis(opening), 0);
+    prop_assert_eq!(ready(&a, opening) == ready(&b, opening), same);
+    prop_assert_ne!(ready(&a, opening), ready(&a, opening + 1));
+    let event = |(of, source): (&str, &str)| EventKey::of(&tenant(of), source, "1");
+    prop_assert_eq!(event(one) == event(other), same);
+    prop_assert_eq!(wire::key::person(&a.0, &a.1) == wire::key::person(&b.0, &b.1), same);
+    let back = wire::key::to_person(&wire::key::person(&a.0, &a.1));
+    prop_assert_eq!(back.ok(), Some(a.clone()));
+    let about = |(of, id): (&str, &str)| wire::key::subject(&tenant(of), &subject(&format!("work:{id}")));
+    prop_assert_eq!(about(one) == about(other), same);
+    prop_assert_eq!(partition::of_person(&a.0, &a.1), partition::of_person(&a.0, &a.1));
+    Ok(())
+}
+
+/// Few names for many owners, so that they meet in every way.
+const NAMES: [&str; 4] = ["a", "b", "ab", "ba"];
+
+/// Everything is written for owners that look alike; each finds its own and nothing else.
+async fn nothing_leaks(mut dice: Dice) {
+    let dir = crate::room::dir();
+    let store = Embedded::open(dir.path()).unwrap();
+    days(&store, &mut dice).await;
+    states_and_follows(&store, &mut dice).await;
+    journal(&store, &mut dice).await;
+}
+
+async fn days(store: &Embedded, dice: &mut Dice) {
+    let now = a_day().plus(2).start();
+    let mut written: BTreeMap<DayKey, BTreeSet<Row>> = BTreeMap::new();
+    for number in 0..60 {
+        let day: Day = a_day().plus(i32::try_from(dice.below(2)).unwrap());
+        let key =
+            DayKey { tenant: tenant(dice.of(&NAMES)), person: Person::new(dice.of(&NAMES)).unwrap(), day };
+        let row = entry(day, number, reason("made", dice.below(2)));
+        store.write(vec![DayRows { key: key.clone(), rows: vec![row.clone()] }], now).await.unwrap();
+        written.entry(key).or_default().insert(row);
+    }
+    for (of, who, later) in owners() {
+        let key = DayKey { tenant: tenant(of), person: Person::new(who).unwrap(), day: a_day().plus(later) };
+        let found = store.read(std::slice::from_ref(&key), now).await.unwrap().remove(0);
+        let found: BTreeSet<Row> = found.into_iter().collect();
+        assert_eq!(found, written.get(&key).cloned().unwrap_or_default(), "the rows of {key:?}");
+    }
+}
+
+fn owners() -> impl Iterator<Item = (&'static str, &'static str, i32)> {
+    let pairs = NAMES.into_iter().flat_map(|of| NAMES.into_iter().map(move |who| (of, who)));
+    pairs.flat_map(|(of, who)| (0..2).map(move |later| (of, who, later)))
+}
+
+async fn states_and_follows(store: &Embedded, dice: &mut Dice) {
+    let mut states: BTreeMap<StateKey, State> = BTreeMap::new();
+    let mut follows: BTreeSet<(Tenant, SubjectRef, Person)> = BTreeSet::new();
+    for version in 1..40 {
+        let (of, name) = (tenant(dice.of(&NAMES)), dice.of(&NAMES));
+        let key = match dice.below(2) {
+            0 => StateKey::Subject(of.clone(), subject(&format!("{name}:{name}"))),
+            _ => StateKey::Person(of.clone(), Person::new(name).unwrap()),
+        };
+        let state = State::at(version, [(dice.of(&NAMES), Some(Value::text(name)))]);
+        store.merge(vec![(key.clone(), state.clone())]).await.unwrap();
+        states.entry(key).or_default().merge(&state);
+        let target = subject(&format!("author:{}", dice.of(&NAMES)));
+        let person = Person::new(name).unwrap();
+        let follow =
+            Follow { tenant: of.clone(), person: person.clone(), target: target.clone(), version, on: true };
+        store.follow(vec![follow]).await.unwrap();
+        follows.insert((of, target, person));
+    }
+    for (of, name, _) in owners() {
+        for key in [
+            StateKey::Subject(tenant(of), subject(&format!("{name}:{name}"))),
+            StateKey::Person(tenant(of), Person::new(name).unwrap()),
+        ] {
+            let found = store.states(std::slice::from_ref(&key)).await.unwrap().remove(0);
+            assert_eq!(found, states.get(&key).cloned().unwrap_or_default(), "the state of {key:?}");
+        }
+        let (of, target) = (tenant(of), subject(&format!("author:{name}")));
+        let found = store.followers(&of, &target, None, 100).await.unwrap();
+        let found: BTreeSet<Person> = found.persons.into_iter().collect();
+        let ours = follows.iter().filter(|(tenant, followed, _)| *tenant == of && *followed == target);
+        assert_eq!(
+            found,
+            ours.map(|(_, _, person)| person.clone()).collect(),
+            "who follows {target} of {of}"
+        );
+    }
+}
+
+async fn journal(store: &Embedded, dice: &mut Dice) {
+    let mut first: BTreeMap<(Tenant, ReadyId), Claim> = BTreeMap::new();
+    for number in 0..30 {
+        let of = tenant(dice.of(&NAMES));
+        let ready = ready_id(u8::try_from(dice.below(3)).unwrap());
+        let token = [number; 16];
+        let claim = Claim { ready, attempt: 0, token, at: Millis(0), deadline: Millis(1), told: Vec::new() };
+        let claimed = store.claim(&of, claim.clone()).await.unwrap();
+        match first.get(&(of.clone(), ready)) {
+            Some(standing) => {
+                assert_eq!(claimed, Claimed::Theirs(standing.clone()), "another tenant's claim")
+            }
+            None => assert_eq!(claimed, Claimed::Yours),
+        }
+        first.entry((of.clone(), ready)).or_insert(claim);
+        let key = number.to_string();
+        store.answer(&of, &key, of.as_str().into(), Millis(0)).await.unwrap();
+        for name in NAMES {
+            let found = store.answered(&tenant(name), &key, Millis(0)).await.unwrap();
+            assert_eq!(found.is_some(), name == of.as_str(), "an answer of {of} for {name}");
+        }
+    }
+    let (of, ready) = first.keys().next().unwrap().clone();
+    let record = Record { ready, attempt: 0, at: Millis(2), what: Recorded::Sent, left: Vec::new() };
+    store.record(&of, record).await.unwrap();
+    for name in NAMES {
+        let found = store.journalled(&tenant(name), &[ready]).await.unwrap().remove(0);
+        assert_eq!(!found.records.is_empty(), name == of.as_str(), "a record of {of} for {name}");
+    }
+}

@@ -1,0 +1,62 @@
+//! Law 3: time is accepted or refused, never altered; judged by the record's own append time, so that the
+//! verdict is the same whenever it is read.
+
+use model::{
+    Day, EntryKey, EventKey, Millis,
+    event::{Untimely, timely},
+    limits::{AHEAD_MS_MAX, DAY_LIFE_MS, LAST_CALL_MS, LATE_MS_MAX},
+};
+use proptest::prelude::*;
+
+use crate::seeds::values;
+
+#[test]
+fn law_3_time_is_accepted_or_refused() {
+    let around = |edge: i64| (edge - 3..=edge + 3).boxed();
+    let offset = prop_oneof![
+        around(AHEAD_MS_MAX),
+        around(-LATE_MS_MAX),
+        around(0),
+        (-2 * LATE_MS_MAX..2 * AHEAD_MS_MAX).boxed(),
+        any::<i64>().boxed(),
+    ];
+    let appended = prop_oneof![4 => 0..4_000_000_000_000_i64, 1 => any::<i64>()];
+    values(2_000, (appended, offset), |(appended, offset)| {
+        check(Millis(appended), Millis(appended).plus(offset))
+    });
+}
+
+fn check(appended: Millis, occurred: Millis) -> Result<(), TestCaseError> {
+    // In wide numbers, where nothing saturates.
+    let ahead = i128::from(occurred.0) - i128::from(appended.0);
+    let verdict = timely(occurred, appended);
+    match verdict {
+        Ok(()) => {
+            prop_assert!(
+                ahead <= i128::from(AHEAD_MS_MAX),
+                "{occurred} is {ahead} ms ahead and was accepted"
+            );
+            prop_assert!(
+                -ahead <= i128::from(LATE_MS_MAX),
+                "{occurred} is {} ms late and was accepted",
+                -ahead
+            );
+            // What is accepted has its own time and day, and enough of the day is left to be told.
+            let key = EntryKey { occurred, event: EventKey([1; 16]) };
+            prop_assert_eq!(EntryKey::from_bytes(&key.bytes()), Some(key));
+            prop_assert_eq!(key.day(), Day::of(occurred));
+            if appended.0.abs() < 1 << 53 {
+                prop_assert!(key.day().start() <= occurred && occurred < key.day().plus(1).start());
+                prop_assert!(key.day().expires().since(appended) >= DAY_LIFE_MS - LATE_MS_MAX - LAST_CALL_MS);
+            }
+        }
+        Err(Untimely::Late { occurred: said, appended: by }) => {
+            prop_assert!(-ahead > i128::from(LATE_MS_MAX) && (said, by) == (occurred, appended));
+        }
+        Err(Untimely::Ahead { occurred: said, appended: by }) => {
+            prop_assert!(ahead > i128::from(AHEAD_MS_MAX) && (said, by) == (occurred, appended));
+        }
+    }
+    prop_assert_eq!(timely(occurred, appended), verdict);
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Law 4: what carries a version ends alike in whatever order it comes, on the engine as in memory: an older
+//! one never wins over a newer, and removal is a row.
+
+use std::collections::BTreeMap;
+
+use model::{Cell, Follow, Place, State, Value};
+use proptest::{collection::vec, prelude::*};
+use store::{Follows as _, StateKey, States as _, embedded::Embedded};
+
+use crate::{
+    names::{person, subject, tenant},
+    seeds::{Dice, drawn, values, waiting_schedules},
+};
+
+#[test]
+fn law_4_newer_wins() {
+    values(300, (vec(any_state(), 0..8), any::<u64>()), |(states, order)| merges_alike(states, order));
+    waiting_schedules(4, the_engine_as_memory);
+}
+
+/// Few fields and few versions, so that equal versions with different values happen.
+fn any_state() -> impl Strategy<Value = State> {
+    let value = prop_oneof![
+        "[ab]?".prop_map(|text| Value::text(&text)),
+        any::<bool>().prop_map(Value::Flag),
+        (0..3).prop_map(|n| Value::Number(f64::from(n))),
+        Just(Value::Place(Place { lat: 1.0, lon: 2.0 })),
+        Just(Value::Ref(subject("author:1"))),
+    ];
+    let cell =
+        (0..4_i64, prop::option::weighted(0.8, value)).prop_map(|(version, value)| Cell { version, value });
+    prop::collection::btree_map("[xyz]", cell, 0..3).prop_map(|cells| State {
+        cells: cells.into_iter().map(|(name, cell)| (name.into(), cell)).collect(),
+    })
+}
+
+fn merged<'a>(states: impl IntoIterator<Item = &'a State>) -> State {
+    let mut all = State::default();
+    states.into_iter().for_each(|state| all.merge(state));
+    all
+}
+
+fn merges_alike(mut states: Vec<State>, order: u64) -> Result<(), TestCaseError> {
+    let all = merged(&states);
+    let mut dice = Dice::new(order);
+    let again: Vec<State> = states.iter().filter(|_| dice.once_in_a_hundred(50)).cloned().collect();
+    states.extend(again);
+    dice.shuffle(&mut states);
+    prop_assert_eq!(&merged(&states), &all);
+    for (name, cell) in &all.cells {
+        let newest = states.iter().filter_map(|state| state.cells.get(name)).map(|cell| cell.version).max();
+        prop_assert_eq!(Some(cell.version), newest);
+    }
+    Ok(())
+}
+
+/// The same cells and follows in different orders, one after the other and together, for several owners: the
+/// engine has for each what memory has.
+async fn the_engine_as_memory(mut dice: Dice) {
+    let dir = crate::room::dir();
+    let store = Embedded::open(dir.path()).unwrap();
+    let mut states = drawn(&mut dice, vec(any_state(), 12));
+    let expected = merged(&states);
+    let target = subject("author:1");
+    let mut versions: Vec<(i64, bool)> =
+        (0..8).map(|_| (dice.ms(0, 4), dice.once_in_a_hundred(50))).collect();
+    // At one version the end of a follow wins.
+    let on = versions.iter().max_by_key(|(version, on)| (*version, !*on)).is_some_and(|(_, on)| *on);
+    for case in 0..6 {
+        dice.shuffle(&mut states);
+        dice.shuffle(&mut versions);
+        let (of, who) = (tenant("main"), person(&format!("p{case}")));
+        let key = StateKey::Person(of.clone(), who.clone());
+        let mut left = states.as_slice();
+        while !left.is_empty() {
+            let (some, rest) = left.split_at(1 + dice.below(left.len().min(4)));
+            store.merge(some.iter().map(|state| (key.clone(), state.clone())).collect()).await.unwrap();
+            left = rest;
+        }
+        assert_eq!(store.states(&[key]).await.unwrap(), [expected.clone()], "states in the order {states:?}");
+        let follow = |(version, on): &(i64, bool)| Follow {
+            tenant: of.clone(),
+            person: who.clone(),
+            target: target.clone(),
+            version: *version,
+            on: *on,
+        };
+        for some in versions.chunks(1 + dice.below(3)) {
+            store.follow(some.iter().map(follow).collect()).await.unwrap();
+        }
+        let found = store.follows(&[(of.clone(), who.clone(), target.clone())]).await.unwrap();
+        assert_eq!(found, [on], "follows in the order {versions:?}");
+        let followers = store.followers(&of, &target, None, 100).await.unwrap();
+        assert_eq!(followers.persons.contains(&who), on, "the list and the question disagree");
+    }
+    let unknown = StateKey::Subject(tenant("main"), subject("work:1"));
+    assert_eq!(store.states(&[unknown]).await.unwrap(), [State { cells: BTreeMap::new() }]);
+}
