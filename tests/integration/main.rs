@@ -6,11 +6,14 @@
 use std::{path::Path, process::ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use stage::Report;
 use tests::scenarios::{self, Named};
 use tidings::scenario::{Ground, run_file};
 
 /// Prints each trace; not a flag of the harness.
 const TRACE: &str = "--trace";
+/// What the rough engines draw from.
+const SEED: u64 = 1;
 
 fn main() -> ExitCode {
     let (trace, args): (Vec<String>, Vec<String>) = std::env::args().partition(|arg| arg == TRACE);
@@ -23,24 +26,42 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let trials = files.into_iter().map(|Named { name, path }| Trial::test(name, move || test(&path, trace)));
-    libtest_mimic::run(&args, trials.collect()).exit_code()
+    let even = files.iter().cloned().map(|Named { name, path }| Trial::test(name, move || test(&path, trace)));
+    let rough = files.iter().cloned().map(|Named { name, path }| {
+        Trial::test(format!("rough::{name}"), move || test_rough(&path))
+    });
+    libtest_mimic::run(&args, even.chain(rough).collect()).exit_code()
 }
 
 fn test(path: &Path, trace: bool) -> Result<(), Failed> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let play = || runtime.block_on(run_file(path, Ground::Even)).map_err(|error| format!("{error:#}"));
-    let report = play()?;
+    let report = play(path, Ground::Even)?;
     if trace {
         println!("{}: {}\n  {}", report.file, report.proves, report.trace.join("\n  "));
     }
     if !report.passed() {
         return Err(report.to_string().into());
     }
-    let again = play()?;
-    if again.trace != report.trace {
-        let traces = [report.trace, again.trace].map(|trace| trace.join("\n  "));
-        return Err(format!("two runs differ:\n  {}\nagain:\n  {}", traces[0], traces[1]).into());
+    same(&report, &play(path, Ground::Even)?)
+}
+
+/// Whatever the engines do, what happens is the same.
+fn test_rough(path: &Path) -> Result<(), Failed> {
+    let report = play(path, Ground::Rough(SEED))?;
+    if !report.passed() {
+        return Err(report.to_string().into());
     }
-    Ok(())
+    same(&play(path, Ground::Even)?, &report)
+}
+
+fn play(path: &Path, ground: Ground) -> Result<Report, Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(run_file(path, ground)).map_err(|error| format!("{error:#}"))?)
+}
+
+fn same(first: &Report, second: &Report) -> Result<(), Failed> {
+    if first.trace == second.trace {
+        return Ok(());
+    }
+    let traces = [first, second].map(|report| report.trace.join("\n  "));
+    Err(format!("two runs differ:\n  {}\nagain:\n  {}", traces[0], traces[1]).into())
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Catalogue, Problems};
+use catalogue::{
+    Catalogue, Problems,
+    language::{FILTERS, Gives, Takes},
+};
 use model::{Because, Cell, Kind, Millis, Place, PlanName, Reason, State, SubjectRef, Value, civil::Zones};
 use proptest::prelude::*;
 
@@ -165,6 +168,26 @@ fn texts_say_what_they_are_given() {
     check("{{ ['a', 'b', 'c', 'd'] | list(2) }}", "a, b and 2 more");
     check("{% if (items | first).subject.open %}open{% endif %}", "open");
     check("{% for s in sections %}{{ s.title }}{{ s.more }}{{ loop.index }}{% endfor %}", "Works01");
+}
+
+#[test]
+fn every_filter_that_is_checked_is_there() {
+    for filter in FILTERS {
+        let value = match filter.takes {
+            Takes::Text | Takes::Anything => "name",
+            Takes::Number => "count",
+            Takes::Time => "due",
+            Takes::List | Takes::TextOrList => "items",
+        };
+        let arguments = match filter.name {
+            "plural" => "('one', 'many')",
+            "default" => "('nobody')",
+            "short" | "batch" => "(2)",
+            _ => "",
+        };
+        let after = if filter.gives == Gives::Lists { "| length" } else { "" };
+        assert_ne!(says(&format!("{{{{ {value} | {}{arguments} {after} }}}}", filter.name)), "", "{}", filter.name);
+    }
 }
 
 #[test]

@@ -78,9 +78,12 @@ pub enum Command {
     /// Show a person's days: every entry, why it is there and what became of it
     #[command(after_help = "Example:\n  tidings days ann --since 3d")]
     Days(Days),
-    /// Check a catalogue: fields, texts, templates, schedules
+    /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = CHECK)]
     Check(Check),
+    /// Measure the engines here, each figure beside a raw loop in the same run
+    #[command(after_help = BENCH)]
+    Bench(Bench),
     /// Print the effective configuration, with the source of each value
     Config,
     /// Look at what could not be used, and decide on it
@@ -125,6 +128,14 @@ data, each plan's next three instants are printed in three zones, and the scenar
 
 Example:
   tidings check examples/gallery";
+
+const BENCH: &str = "\
+Each bench runs in a folder of its own and leaves nothing behind. A figure is the median of several rounds, \
+beside the same done by hand on the same engine; `oracle` says what was checked, and whether it held.
+
+Examples:
+  tidings bench list
+  tidings bench log --size 20000";
 
 const QUARANTINE: &str = "\
 What could not be decoded or was not admitted waits here, with the reason; the rest of its partition went \
@@ -218,6 +229,16 @@ pub struct Check {
     pub dir: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Which one, or `list`
+    #[arg(value_name = "NAME", default_value = "list")]
+    pub name: String,
+    /// How many things it is done with
+    #[arg(long, value_name = "N")]
+    pub size: Option<usize>,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Quarantine {
     /// List what waits
@@ -288,6 +309,8 @@ mod tests {
             "tidings feedback read ann e1 e2",
             "tidings days ann --since 3d --data-dir d",
             "tidings check dir",
+            "tidings bench",
+            "tidings bench log --size 100 --json",
             "tidings config",
             "tidings quarantine list",
             "tidings quarantine show 1",

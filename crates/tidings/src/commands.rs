@@ -9,6 +9,7 @@ use crate::{
     say,
 };
 
+mod bench;
 mod check;
 mod days;
 mod quarantine;
@@ -39,6 +40,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),
         Command::Days(days) => days::run(&config, &days, out),
         Command::Check(check) => check::run(&check, out),
+        Command::Bench(bench) => bench::run(&bench, out),
         Command::Config => show::run(&Merged { config, sources }, out),
         Command::Quarantine(what) => quarantine::run(&config, what, out),
     }

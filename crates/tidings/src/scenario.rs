@@ -10,6 +10,7 @@ use std::{
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use stage::Report;
+use tempfile::TempDir;
 
 mod books;
 mod mail_server;
@@ -32,11 +33,18 @@ pub async fn run_file(path: &Path, ground: Ground) -> anyhow::Result<Report> {
     let folder = stage::find_catalogue(path, &scenario.catalogue);
     let folder = folder.with_context(|| format!("{}: no catalogue `{}`", path.display(), scenario.catalogue))?;
     let catalogue = Catalogue::load(&folder)?;
-    let dir = tempfile::Builder::new().prefix("tidings-scenario-").tempdir().context("a folder for the house")?;
+    let dir = scratch().context("a folder for the house")?;
     let mut scene = Scene::open(dir.path(), catalogue, &scenario, ground).await?;
     let report = stage::run(&scenario, &mut scene).await;
     scene.close().await;
     Ok(report)
+}
+
+/// A folder in memory, where there is one: a scenario's process does not die, so nothing of it needs to be on
+/// a disk, and a disk would have to confirm every turn.
+fn scratch() -> std::io::Result<TempDir> {
+    let folder = |base: &Path| tempfile::Builder::new().prefix("tidings-scenario-").tempdir_in(base);
+    folder(Path::new("/dev/shm")).or_else(|_| folder(&std::env::temp_dir()))
 }
 
 /// Plays every scenario of a folder, in the order of their names.

@@ -13,4 +13,4 @@ mod words;
 pub use check::{Finding, Reads, check_expression, check_text};
 pub use scope::{condition_scope, headline_scope, mail_scope};
 pub use types::{Scope, Type};
-pub use words::{FILTERS, TESTS, install};
+pub use words::{FILTERS, Filter, Gives, TESTS, Takes, install};

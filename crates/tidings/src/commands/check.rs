@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context as _;
 use catalogue::{Catalogue, Problem, Problems};
 use model::{
     Day, Millis,
@@ -14,7 +15,15 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Out;
-use crate::{cli, failure::Failure, say};
+use crate::{
+    cli,
+    failure::Failure,
+    say,
+    scenario::{self, Ground},
+};
+
+/// Where a catalogue has its scenarios.
+const SCENARIOS: &str = "scenarios";
 
 /// Where the next instants are worked out: west, middle and east, with and without changes of the clock.
 const ZONES: [&str; 3] = ["America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata"];
@@ -27,13 +36,75 @@ pub fn run(asked: &cli::Check, out: Out) -> Result<(), Failure> {
     };
     let now = Millis(Clock::real(0).now());
     let plans: Vec<Schedule> = catalogue.plans.by_name.values().map(|plan| schedule(plan, now)).collect();
+    let played = play(&asked.dir.join(SCENARIOS))?;
     if out.json {
         let subjects: Vec<&String> = catalogue.subjects.keys().collect();
         let kinds: Vec<&str> = catalogue.kinds.keys().map(model::Kind::as_str).collect();
         let name = &catalogue.name;
-        say::json(&json!({"catalogue": name, "problems": [], "subjects": subjects, "kinds": kinds, "plans": plans}))?;
+        say::json(&json!({
+            "catalogue": name,
+            "problems": [],
+            "subjects": subjects,
+            "kinds": kinds,
+            "plans": plans,
+            "scenarios": played,
+        }))?;
     } else {
         print(&catalogue, &plans)?;
+        print_played(&played)?;
+    }
+    match played.iter().filter(|played| !played.passed).count() {
+        0 => Ok(()),
+        1 => Err(Failure::refused("1 scenario failed")),
+        n => Err(Failure::refused(format!("{n} scenarios failed"))),
+    }
+}
+
+/// What came of a scenario.
+#[derive(Debug, Serialize)]
+struct Played {
+    file: String,
+    proves: String,
+    passed: bool,
+    /// Why not, with what happened until then.
+    why: Option<String>,
+}
+
+/// Plays the scenarios beside a catalogue, if there are any.
+fn play(dir: &Path) -> Result<Vec<Played>, Failure> {
+    if !dir.is_dir() {
+        return Ok(Vec::new());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
+    let files = scenario::files(dir)?;
+    let mut all = Vec::new();
+    for (number, path) in files.iter().enumerate() {
+        say::progress(format!("scenario {} of {}: {}", number + 1, files.len(), path.display()));
+        let file = path.display().to_string();
+        all.push(match runtime.block_on(scenario::run_file(path, Ground::Even)) {
+            Ok(report) => {
+                let why = (!report.passed()).then(|| report.to_string());
+                Played { file, proves: report.proves, passed: why.is_none(), why }
+            }
+            Err(error) => Played { file, proves: String::new(), passed: false, why: Some(format!("{error:#}")) },
+        });
+    }
+    say::progress_done();
+    Ok(all)
+}
+
+fn print_played(all: &[Played]) -> Result<(), Failure> {
+    let paint = say::Paint::data();
+    for played in all {
+        let (style, word) = if played.passed { (say::GOOD, "ok") } else { (say::BAD, "FAILED") };
+        say::data(format!("{} {} {}", paint.with(style, word), played.file, paint.with(say::FAINT, &played.proves)))?;
+        if let Some(why) = &played.why {
+            say::data(format!("  {}", why.replace('\n', "\n  ")))?;
+        }
+    }
+    if !all.is_empty() {
+        let passed = all.iter().filter(|played| played.passed).count();
+        say::data(format!("{passed} of {} scenarios passed", all.len()))?;
     }
     Ok(())
 }
@@ -122,7 +193,7 @@ fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
         }
     }
     say::data("A local time that a zone skips is the next one there is; of one that comes twice it is the first.")?;
-    say::data(paint.with(say::GOOD, "no problems"))?;
+    say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;
     Ok(())
 }
 

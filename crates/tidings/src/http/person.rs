@@ -1,6 +1,6 @@
 //! A person: what is known of them, what they wait for, and their days with every entry's fate.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Router,
@@ -26,6 +26,8 @@ use crate::days::{self, Days};
 
 /// How far back the page looks.
 const DAYS_SHOWN: i32 = 7;
+/// Mails that entries are linked to; older ones are in the outbox all the same.
+const MAILS_LINKED: usize = 1_000;
 /// Persons who are offered by name.
 const OFFERED_MAX: usize = 20;
 
@@ -77,7 +79,7 @@ async fn one(app: &Arc<App>, person: &Person) -> anyhow::Result<Value> {
         "profile": profile_of(&known),
         "local": look::instant(now, &zone),
         "windows": windows_of(&record, now, &zone),
-        "days": days_of(&days, &zone),
+        "days": days_of(&days, &zone, &mails_of(app)),
         "days_shown": DAYS_SHOWN,
     }))
 }
@@ -103,7 +105,13 @@ fn windows_of(record: &PersonRecord, now: Millis, zone: &Zone) -> Vec<Value> {
     record.windows.iter().map(one).collect()
 }
 
-fn days_of(days: &Days, zone: &Zone) -> Vec<Value> {
+/// The mails of the newest Readys, so that what was told can be looked at.
+fn mails_of(app: &App) -> BTreeMap<String, String> {
+    let mails = app.outbox.list(MAILS_LINKED).into_iter();
+    mails.filter_map(|mail| Some((mail.ready?.to_string(), mail.message_id))).collect()
+}
+
+fn days_of(days: &Days, zone: &Zone, mails: &BTreeMap<String, String>) -> Vec<Value> {
     let entry = |entry: &days::Entry| {
         let at = |text: &String| Millis::parse(text).map(|at| look::instant(at, zone));
         let fate = |fate: &days::OneFate| {
@@ -113,7 +121,7 @@ fn days_of(days: &Days, zone: &Zone) -> Vec<Value> {
                 "mood": fate.mood,
                 "journal": fate.journal,
                 "at": fate.at.as_ref().and_then(at),
-                "ready": fate.ready,
+                "mail": fate.ready.as_ref().and_then(|ready| mails.get(ready)),
             })
         };
         json!({

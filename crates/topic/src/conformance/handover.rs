@@ -4,7 +4,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     pin::pin,
     sync::{Mutex, PoisonError},
-    time::Duration,
 };
 
 use anyhow::{Context as _, ensure};
@@ -158,7 +157,7 @@ async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
             match one.next(1).await {
                 Ok(Happening::Revoked(partitions)) => {
                     // The turn in flight takes a moment; only then is it let go of, by asking again.
-                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    runtime::retry::pause(0, 0).await;
                     for partition in &partitions {
                         let turn =
                             Turn { generation: generations[partition], ..one.turn(*partition, vec![]) };

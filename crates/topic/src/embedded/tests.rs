@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use runtime::{Clock, clock::Stopwatch};
+use runtime::Clock;
 
 use super::{Embedded, share::Share, tables};
 use crate::{
@@ -320,7 +320,7 @@ async fn a_power_cut_in_the_middle_leaves_what_was_acknowledged() {
         }
     });
     for _ in 0..5 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        runtime::retry::pause(0, 0).await;
         let acknowledged = done.load(std::sync::atomic::Ordering::SeqCst);
         let left = scratch_dir();
         cut_power(dir.path(), left.path());
@@ -394,15 +394,38 @@ fn partitions_are_shared_whatever_members_do() {
     }
 }
 
-/// On a disk that gets full: `mount -t tmpfs -o size=24m tmpfs /tmp/small`, then
-/// `SMALL_DISK=/tmp/small cargo test -p topic a_full_disk -- --ignored`.
+/// A disk of its own for one test, small enough to be filled: this very test run again in a namespace where
+/// a small disk is mounted. `None` in the outer run, whose work is done when the inner one passed.
+fn on_a_small_disk(test: &str, size: &str) -> Option<std::path::PathBuf> {
+    const DISK: &str = "TIDINGS_SMALL_DISK";
+    if let Some(disk) = std::env::var_os(DISK) {
+        return Some(disk.into());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=\"$1\" tmpfs \"$2\" && TIDINGS_SMALL_DISK=\"$2\" exec \"$3\" --exact \"$4\"";
+    let inner = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", size])
+        .arg(dir.path())
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .output()
+        .expect("unshare of util-linux");
+    assert!(inner.status.success(), "{}", String::from_utf8_lossy(&inner.stdout) + String::from_utf8_lossy(&inner.stderr));
+    assert!(String::from_utf8_lossy(&inner.stdout).contains("1 passed"), "the inner run found no test {test}");
+    None
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs a small disk"]
 async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
-    let disk = std::env::var("SMALL_DISK").expect("the path of a small disk");
+    let Some(disk) = on_a_small_disk(
+        "embedded::tests::a_full_disk_is_told_and_nothing_acknowledged_is_lost",
+        "24m",
+    ) else {
+        return;
+    };
     let dir = tempfile::tempdir_in(&disk).unwrap();
     let engine = opened(dir.path(), 0).await;
-    let ballast = std::path::Path::new(&disk).join("ballast");
+    let ballast = disk.join("ballast");
     std::fs::write(&ballast, vec![1; 4 << 20]).unwrap();
     let mut acknowledged = 0_u64;
     let first = loop {
@@ -425,62 +448,4 @@ async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
     let there = engine.read("a", 0, 0, usize::MAX).await.unwrap().len();
     assert!(end >= acknowledged && u64::try_from(there).unwrap() == end, "{there} of {end}, {acknowledged}");
     engine.append(vec![record("a", 0, "k", "v")]).await.unwrap();
-}
-
-/// The figures of the engine: `cargo test -p topic figures -- --ignored --nocapture`.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "measures, and takes its time"]
-async fn figures() {
-    let dir = tempfile::tempdir().unwrap();
-    let engine = Embedded::open(dir.path(), Clock::real(0)).unwrap();
-    let specs = [spec("a", 64, Retention::Milliseconds(DAY)), spec("s", 64, Retention::Compacted)];
-    engine.declare(&specs).await.unwrap();
-    let value = "v".repeat(200);
-    let timed = |what: &str, watch: Stopwatch| println!("{what}: {:?}", watch.elapsed());
-    for _ in 0..3 {
-        let records: Vec<_> = (0..12_000).map(|n| record("a", n % 64, "key", &value)).collect();
-        let watch = Stopwatch::start();
-        engine.append(records).await.unwrap();
-        timed("append 12,000 of 200 B", watch);
-    }
-    let watch = Stopwatch::start();
-    for n in 0..200 {
-        engine.append(vec![record("a", n % 64, "key", &value)]).await.unwrap();
-    }
-    timed("append one, 200 times", watch);
-    let watch = Stopwatch::start();
-    let tasks = (0..2_000).map(|n| {
-        let (engine, record) = (engine.clone(), record("a", n % 64, "key", &value));
-        tokio::spawn(async move { engine.append(vec![record]).await })
-    });
-    assert!(futures::future::join_all(tasks).await.into_iter().all(|done| done.unwrap().is_ok()));
-    timed("append one, 2,000 at once", watch);
-    let membership = Membership { state: Some("s".into()), mode: Mode::Atomic, ..membership("g", "a") };
-    let mut member = engine.join(membership).await.unwrap();
-    assigned(&mut member).await;
-    let (watch, mut turns, mut count) = (Stopwatch::start(), 0_u32, 0);
-    while count < 36_000 {
-        let Ok(Happening::Records(batch)) = member.next(500).await else { panic!("no records") };
-        let (partition, generation) = (batch.partition, batch.generation);
-        count += batch.records.len();
-        let state = |r: &Record| record("s", partition, &r.offset.to_string(), &value);
-        let records = batch.records.iter().map(state).collect();
-        let offsets = member.positions(partition);
-        member.commit(Turn { partition, generation, offsets, records }).await.unwrap();
-        turns += 1;
-    }
-    println!("turns of up to 500, state for each: {turns} turns, {count} records, {:?}", watch.elapsed());
-    drop(member);
-    for _ in 0..80 {
-        let records: Vec<_> = (0..12_000).map(|n| record("a", n % 64, "key", &value)).collect();
-        engine.append(records).await.unwrap();
-    }
-    let watch = Stopwatch::start();
-    let read = engine.read("a", 0, 0, 10_000).await.unwrap().len();
-    timed(&format!("read {read}"), watch);
-    engine.close();
-    let watch = Stopwatch::start();
-    let engine = Embedded::open(dir.path(), Clock::real(0)).unwrap();
-    timed("open again with a million records", watch);
-    assert_eq!(engine.bounds("a").await.unwrap().iter().map(|(_, end)| end).sum::<u64>(), 998_200);
 }

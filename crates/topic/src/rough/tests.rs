@@ -186,7 +186,7 @@ async fn all_committed(engine: &Embedded, shutdown: &Shutdown) {
         if standing.iter().all(|s| s.committed == s.end) {
             return shutdown.start();
         }
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        tokio::task::yield_now().await;
     }
 }
 
