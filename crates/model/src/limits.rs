@@ -26,6 +26,11 @@ pub const DAY_ROWS_READ_MAX: usize = 10_000;
 
 /// Bytes of a person's record in the compacted topic.
 pub const RECORD_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of that record which Readys that wait for another attempt may take.
+pub const WAITING_BYTES_MAX: usize = 6 * 1024;
+/// Bytes that a closing adds to the record for what it tells and what it names as carried; what ended takes
+/// what room is left.
+pub const CLOSING_BYTES_MAX: usize = 4 * 1024;
 /// Entries that one Ready may carry; the rest is carried over.
 pub const READY_ENTRIES_MAX: usize = 60;
 /// Entry keys that one closing may name in its marks, told or ended.
@@ -60,6 +65,9 @@ pub const SLICE_PERSONS_MAX: usize = 5_000;
 const _: () = assert!(DAY_LIFE_MS > LATE_MS_MAX + LAST_CALL_MS);
 const _: () = assert!(WINDOW_DAYS_MAX as i64 * DAY_MS >= DAY_LIFE_MS);
 const _: () = assert!(READY_ENTRIES_MAX <= CLOSING_KEYS_MAX);
-// What two closings owe fits beside the windows, with room for a Ready that waits.
-const _: () = assert!((2 * CLOSING_KEYS_MAX + CARRIED_KEYS_MAX) * 24 + 2048 < RECORD_BYTES_MAX);
+// What a closing tells and carries has its keys and, for each day, two marks.
+const _: () =
+    assert!((READY_ENTRIES_MAX + CARRIED_KEYS_MAX) * 24 + WINDOW_DAYS_MAX * 64 < CLOSING_BYTES_MAX);
+// It fits beside the windows and the Readys that wait.
+const _: () = assert!(CLOSING_BYTES_MAX + WAITING_BYTES_MAX + WINDOWS_PER_PERSON_MAX * 384 <= RECORD_BYTES_MAX);
 const _: () = assert!(DAY_ROWS_FULL as usize * 2 < DAY_ROWS_READ_MAX);

@@ -11,10 +11,16 @@ use std::{
 use crate::{
     entry::{EntryKey, Row},
     id::PlanName,
+    limits::ID_BYTES_MAX,
     mark::Mark,
-    ready::Ready,
+    ready::{Ready, ReadyEntry},
     time::{Day, Millis},
 };
+
+/// Bytes of a key of an entry, at most, when written: its instant and its event.
+pub const KEY_BYTES: usize = 26;
+/// Bytes of a mark beside the keys that it covers.
+pub const MARK_BYTES: usize = 48;
 
 /// Names of the fields of a person's profile that Tidings itself reads.
 pub mod profile {
@@ -97,17 +103,31 @@ impl PersonRecord {
         next.or_else(|| (self.owed.is_empty() && self.keep_until > Millis(0)).then_some(self.keep_until))
     }
 
-    /// About how many bytes this takes when written; the record's limit is kept by this.
+    /// How many bytes this takes at most when written; the record's limit is kept by this.
     pub fn weight(&self) -> usize {
-        let owed: usize = self.owed.iter().map(|owed| 48 + 24 * owed.mark.covers.len()).sum();
-        let entry = |entry: &crate::ready::ReadyEntry| {
-            let reasons: usize =
-                entry.reasons.iter().map(|r| r.kind.as_str().len() + r.because.to_string().len()).sum();
-            40 + entry.subject.as_str().len() + reasons
+        let names = 2 * (ID_BYTES_MAX + 3) + 64;
+        let windows = self.windows.iter().map(|w| 48 + w.plan.as_str().len() + w.key.len() + 5 * w.days.len());
+        let owed = self.owed.iter().map(|owed| MARK_BYTES + KEY_BYTES * owed.mark.covers.len());
+        let told = self.told_on.keys().map(|plan| 12 + plan.as_str().len());
+        names
+            + windows.sum::<usize>()
+            + owed.sum::<usize>()
+            + told.sum::<usize>()
+            + self.waiting_weight()
+            + 10 * self.rows.len()
+    }
+
+    /// The part of it that Readys which wait for another attempt take.
+    pub fn waiting_weight(&self) -> usize {
+        let entry = |entry: &ReadyEntry| {
+            let reasons = entry.reasons.iter().map(|r| 8 + r.kind.as_str().len() + r.because.to_string().len());
+            KEY_BYTES + 16 + entry.subject.as_str().len() + reasons.sum::<usize>()
         };
-        let waiting: usize =
-            self.waiting.iter().map(|w| 256 + w.ready.entries.iter().map(entry).sum::<usize>()).sum();
-        owed + waiting + self.windows.len() * 256 + self.told_on.len() * 40 + self.rows.len() * 8
+        let one = |waiting: &Waiting| {
+            let entries = waiting.ready.entries.iter().map(entry);
+            4 * (ID_BYTES_MAX + 3) + 96 + entries.sum::<usize>()
+        };
+        self.waiting.iter().map(one).sum()
     }
 
     /// The marks owed, as rows: whoever folds a day for a decision folds these in as if written.

@@ -186,7 +186,12 @@ fn every_filter_that_is_checked_is_there() {
             _ => "",
         };
         let after = if filter.gives == Gives::Lists { "| length" } else { "" };
-        assert_ne!(says(&format!("{{{{ {value} | {}{arguments} {after} }}}}", filter.name)), "", "{}", filter.name);
+        assert_ne!(
+            says(&format!("{{{{ {value} | {}{arguments} {after} }}}}", filter.name)),
+            "",
+            "{}",
+            filter.name
+        );
     }
 }
 

@@ -86,6 +86,6 @@ mod tests;
 pub use calendar::Calendar;
 pub use parse::{MAIN, WORDS, find_catalogue, load, parse, parse_with};
 pub use report::{Failure, Report};
-pub use run::run;
+pub use run::{Pace, run, run_at};
 pub use scenario::Scenario;
 pub use world::World;

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     parse, parse_with, run,
-    run::run_within,
+    run::{Pace, run_at},
     scenario::{Act, Restart, What},
     world::{Answer, Entry, Mail, Section, World},
 };
@@ -391,11 +391,30 @@ async fn the_trace_is_the_same_in_every_run() {
 }
 
 #[tokio::test]
+async fn a_slow_house_may_be_late_but_not_later_than_the_next_line() {
+    let check = async |lines: &str, late_ms_max: i64, expected: Option<usize>| {
+        let scenario = parse("a.txt", &format!("{HEAD}{STORY}{lines}")).unwrap();
+        let pace = Pace { late_ms_max, ..Pace::EXACT };
+        let report = run_at(pace, &scenario, &mut Toy::new(scenario.calendar.start())).await;
+        assert_eq!(report.failure.as_ref().map(|failure| failure.line), expected, "{report}");
+    };
+    check("mon 23:50 expect mail ann", 0, Some(5)).await;
+    check("mon 23:50 expect mail ann", 600_000, None).await;
+    check("mon 23:50 expect mail ann", 599_999, Some(5)).await;
+    check("mon 23:50 expect mail ann\nexpect nothing\ntue 00:00 expect nothing", 600_000, Some(5)).await;
+    check("mon 23:50 expect mail ann\nexpect nothing\ntue 00:01 expect nothing", 600_000, None).await;
+}
+
+#[tokio::test]
 async fn a_house_that_hangs_is_an_error() {
     let scenario = parse("a.txt", &format!("{HEAD}{STORY}")).unwrap();
     let mut toy = Toy::new(scenario.calendar.start());
     toy.hangs = true;
-    let failure = run_within(Duration::from_millis(1), &scenario, &mut toy).await.failure.unwrap();
+    let failure =
+        run_at(Pace { line_time_max: Duration::from_millis(1), ..Pace::EXACT }, &scenario, &mut toy)
+            .await
+            .failure
+            .unwrap();
     let expected = "the house does not come to rest within 1ms; behind: the toy, 1 record";
     assert_eq!((failure.line, failure.what.as_str()), (3, expected));
 }

@@ -23,3 +23,6 @@ pub mod config;
 pub mod failure;
 pub mod feed;
 pub mod say;
+
+#[cfg(test)]
+mod testing;

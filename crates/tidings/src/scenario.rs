@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use stage::Report;
+use stage::{Pace, Report};
 use tempfile::TempDir;
 
 mod books;
@@ -27,6 +27,10 @@ pub enum Ground {
     Rough(u64),
 }
 
+/// On rough ground a claim whose answer was lost is waited out, and a try that failed is spaced; a few of
+/// both in a row take no longer than this.
+const LATE_MS_MAX: i64 = 30 * 60_000;
+
 /// Plays one scenario. An error is a file that makes no sense, or a house that cannot be built.
 pub async fn run_file(path: &Path, ground: Ground) -> anyhow::Result<Report> {
     let scenario = stage::load(path)??;
@@ -35,7 +39,11 @@ pub async fn run_file(path: &Path, ground: Ground) -> anyhow::Result<Report> {
     let catalogue = Catalogue::load(&folder)?;
     let dir = scratch().context("a folder for the house")?;
     let mut scene = Scene::open(dir.path(), catalogue, &scenario, ground).await?;
-    let report = stage::run(&scenario, &mut scene).await;
+    let pace = match ground {
+        Ground::Even => Pace::EXACT,
+        Ground::Rough(_) => Pace { late_ms_max: LATE_MS_MAX, ..Pace::EXACT },
+    };
+    let report = stage::run_at(pace, &scenario, &mut scene).await;
     scene.close().await;
     Ok(report)
 }

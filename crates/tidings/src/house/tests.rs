@@ -1,1 +1,94 @@
 //! The house on embedded engines: it starts, settles, stops, crashes and comes back.
+
+use model::Millis;
+use runtime::Clock;
+
+use crate::testing::{START, ground};
+
+fn clock() -> Clock {
+    Clock::still(Millis::parse(START).unwrap().0)
+}
+
+#[tokio::test]
+async fn what_comes_in_is_told_when_it_is_due() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let ground = ground(dir.path(), &clock).await;
+    ground.house.settle().await.unwrap();
+    ground.person("ann", "maker:1").await;
+    ground.offer("item:1", "maker:1", "Moon").await;
+    ground.house.settle().await.unwrap();
+    assert!(ground.house.stages().await.unwrap().iter().all(|stage| stage.lag == 0));
+    assert_eq!(ground.outbox.len(), 0);
+    clock.advance_to(Millis::parse("2026-11-22T08:59:59Z").unwrap().0);
+    ground.house.settle().await.unwrap();
+    assert_eq!(ground.outbox.len(), 0);
+    clock.advance(1_000);
+    ground.house.settle().await.unwrap();
+    let mails = ground.outbox.list(9);
+    assert_eq!(mails.iter().map(|mail| (mail.to.as_str(), mail.headline.as_str())).collect::<Vec<_>>(), [("ann@example.org", "Moon")]);
+    ground.house.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_stages_say_the_same_after_a_restart() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let first = ground(dir.path(), &clock).await;
+    first.person("ann", "maker:1").await;
+    first.offer("item:1", "maker:1", "Moon").await;
+    first.house.settle().await.unwrap();
+    let before = first.house.stages().await.unwrap();
+    first.house.stop().await.unwrap();
+    assert!(first.house.is_over());
+    first.close();
+    let second = ground(dir.path(), &clock).await;
+    assert_eq!(second.house.stages().await.unwrap(), before);
+    second.house.settle().await.unwrap();
+    assert_eq!(second.house.stages().await.unwrap(), before);
+    second.house.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_survives_a_crash() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    for life in 0..4 {
+        let ground = ground(dir.path(), &clock).await;
+        ground.person("ann", "maker:1").await;
+        ground.offer(&format!("item:{life}"), "maker:1", &format!("Moon {life}")).await;
+        // Not settled: the rooms are in the middle of it.
+        ground.house.abandon().await;
+        ground.close();
+    }
+    let ground = ground(dir.path(), &clock).await;
+    clock.advance_to(Millis::parse("2026-11-22T09:00:00Z").unwrap().0);
+    ground.house.settle().await.unwrap();
+    let mails = ground.outbox.list(9);
+    assert_eq!(mails.len(), 1);
+    let text = ground.outbox.read(&mails[0].message_id).await.unwrap().unwrap().text;
+    for life in 0..4 {
+        assert!(text.contains(&format!("Moon {life}")), "{text}");
+    }
+    ground.house.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_room_that_fails_stops_the_house_with_its_error() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let ground = ground(dir.path(), &clock).await;
+    ground.house.settle().await.unwrap();
+    ground.topics.close();
+    let failure = ground.house.failure().await.to_string();
+    assert!(failure.contains("the log"), "{failure}");
+    let stopped = ground.house.stop().await.unwrap_err().to_string();
+    assert_eq!(stopped, failure);
+    assert!(ground.house.settle().await.is_err());
+}
+
+#[tokio::test]
+async fn a_house_can_be_stopped_and_abandoned_twice() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let ground = ground(dir.path(), &clock).await;
+    ground.house.stop().await.unwrap();
+    ground.house.stop().await.unwrap();
+    ground.house.abandon().await;
+    ground.house.abandon().await;
+}

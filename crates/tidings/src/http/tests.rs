@@ -1,1 +1,274 @@
-//! The door and the pages, asked as a browser and a stranger would.
+//! The door and the pages, asked as a browser and as a stranger would.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderMap, Method, Request, StatusCode, header},
+};
+use model::Tenant;
+use secrecy::{ExposeSecret as _, SecretString};
+use tempfile::TempDir;
+use topic::{NewRecord, Topics as _};
+use tower::ServiceExt as _;
+use wire::topics;
+
+use super::{App, guard::Guard, page::Pages, router};
+use crate::{
+    config::ApiKey,
+    datadir::{DemoClock, random_hex},
+    house::Config,
+    testing::{Ground, catalogue, ground, read},
+};
+
+const HOST: &str = "127.0.0.1:7280";
+const API_KEY: &str = "correct-horse-battery";
+
+/// A house behind its door.
+struct Door {
+    ground: Ground,
+    router: Router,
+    app: Arc<App>,
+    _dir: TempDir,
+}
+
+async fn door(is_demo: bool, is_locked: bool) -> Door {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(DemoClock::open(dir.path()).unwrap());
+    let ground = ground(dir.path(), clock.clock()).await;
+    let tenant = Tenant::new("main").unwrap();
+    let keys = [ApiKey { tenant: tenant.clone(), key: SecretString::from(API_KEY) }];
+    let keys = if is_locked { &keys[..] } else { &[] };
+    let app = Arc::new(App {
+        house: ground.house.clone(),
+        catalogue: catalogue(),
+        outbox: ground.outbox.clone(),
+        clock,
+        tenant: tenant.clone(),
+        is_demo,
+        guard: Guard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
+        disk_low: Arc::new(|| false),
+        intake: Config::usual(tenant, 1_000).ingest,
+        pages: Pages::new().unwrap(),
+    });
+    Door { ground, router: router(app.clone(), keys), app, _dir: dir }
+}
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl Door {
+    async fn ask(&self, method: Method, path: &str, lines: &[(&str, &str)], body: &str) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if !lines.iter().any(|(name, _)| *name == "host") {
+            request = request.header(header::HOST, HOST);
+        }
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        let answer = self.router.clone().oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
+        let headers = answer.headers().clone();
+        let (status, text) = read(answer).await;
+        Answer { status, headers, text }
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.ask(Method::GET, path, &[], "").await
+    }
+
+    /// A form as our own page sends it.
+    async fn form(&self, path: &str, fields: &str) -> Answer {
+        let body = format!("csrf={}&{fields}", self.app.guard.csrf);
+        self.post(path, &body).await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> Answer {
+        let lines = [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://127.0.0.1:7280")];
+        self.ask(Method::POST, path, &lines, body).await
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.app.guard.token.expose_secret())
+    }
+}
+
+impl Answer {
+    fn policy(&self) -> &str {
+        self.headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn every_page_answers_and_lets_nothing_run() {
+    let door = door(true, false).await;
+    for path in ["/", "/?refresh=on", "/outbox", "/person", "/person?id=ann", "/publish", "/publish?event=maker.changed", "/quarantine", "/clock"] {
+        let answer = door.get(path).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text);
+        assert!(answer.policy().starts_with("default-src 'none'"), "{path}");
+        assert!(!answer.text.contains("<script"), "{path}");
+        assert_eq!(answer.headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+    }
+    for path in ["/nothing", "/outbox/mail?id=nothing", "/outbox/html?id=nothing", "/outbox/mail?id=../../admin.json"] {
+        assert_eq!(door.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+    assert_eq!(door.get("/style.css").await.headers[header::CONTENT_TYPE], "text/css; charset=utf-8");
+    assert_eq!(door.get("/person?id=%00").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_name_that_was_made_to_point_here_is_not_answered() {
+    let door = door(true, false).await;
+    for (path, method) in [("/", Method::GET), ("/v1/changes", Method::POST), ("/metrics", Method::GET), ("/admin/stages", Method::GET)] {
+        let answer = door.ask(method, path, &[("host", "evil.example:7280")], "{}").await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn only_our_own_forms_change_anything() {
+    let door = door(true, false).await;
+    let before = door.app.now();
+    let foreign = [("content-type", "application/x-www-form-urlencoded"), ("origin", "https://evil.example")];
+    let body = format!("csrf={}&to=day", door.app.guard.csrf);
+    assert_eq!(door.ask(Method::POST, "/clock", &foreign, &body).await.status, StatusCode::FORBIDDEN);
+    for path in ["/clock", "/publish", "/quarantine"] {
+        let fields = "csrf=wrong&to=day&event=item.offered&item=0&verdict=drop";
+        assert_eq!(door.post(path, fields).await.status, StatusCode::FORBIDDEN, "{path}");
+    }
+    assert!(door.app.now().since(before) < 3_600_000);
+    assert_eq!(door.form("/clock", "to=hour").await.status, StatusCode::SEE_OTHER);
+    assert!(door.app.now().since(before) >= 3_600_000);
+    let json = [("content-type", "application/json"), ("sec-fetch-site", "cross-site")];
+    assert_eq!(door.ask(Method::POST, "/v1/changes", &json, "{}").await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn time_moves_only_in_a_demo() {
+    let door = door(false, false).await;
+    let before = door.app.now();
+    assert_eq!(door.form("/clock", "to=day").await.status, StatusCode::FORBIDDEN);
+    assert!(door.app.now().since(before) < 3_600_000);
+}
+
+#[tokio::test]
+async fn the_demo_brings_tomorrows_mail_now() {
+    let door = door(true, false).await;
+    door.ground.person("ann", "maker:1").await;
+    let fields = "event=item.offered&subject=item:1&field.title=%3Cscript%3Ealert(1)%3C/script%3E&field.maker=maker:1&field.offered=true";
+    let answer = door.form("/publish", fields).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let way = door.get("/").await.text;
+    assert!(way.contains("/person?id=ann"), "{way}");
+    assert_eq!(door.form("/clock", "to=due").await.headers[header::LOCATION], "/clock?done=moved");
+    let mails = door.ground.outbox.list(9);
+    assert_eq!(mails.len(), 1);
+    let id = mails[0].message_id.trim_matches(['<', '>']).to_owned();
+    for (path, escaped) in [
+        ("/outbox".to_owned(), true),
+        (format!("/outbox/mail?id={id}"), true),
+        (format!("/outbox/mail?id={id}&show=text"), true),
+        (format!("/outbox/mail?id={id}&show=headers"), true),
+        ("/person?id=ann".to_owned(), true),
+    ] {
+        let text = door.get(&path).await.text;
+        assert!(!text.contains("<script"), "{path}: {text}");
+        assert_eq!(text.contains("&lt;script"), escaped, "{path}: {text}");
+    }
+    let html = door.get(&format!("/outbox/html?id={id}")).await;
+    assert!(html.policy().starts_with("sandbox; default-src 'none'"), "{}", html.policy());
+    assert!(html.text.contains("New:"), "{}", html.text);
+    let person = door.get("/person?id=ann").await.text;
+    assert!(person.contains("told") && person.contains("sent"), "{person}");
+    assert!(!person.contains("ann@example.org"), "an address is masked");
+}
+
+#[tokio::test]
+async fn what_is_refused_is_told_in_the_form() {
+    let door = door(true, false).await;
+    let fields = "event=item.offered&subject=item:1&field.price=%3Cb%3Emany";
+    let answer = door.form("/publish", fields).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(answer.text.contains("Refused:") && answer.text.contains("/data/price"), "{}", answer.text);
+    assert!(answer.text.contains("&lt;b&gt;many") && !answer.text.contains("<b>many"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn hostile_names_stay_text() {
+    let door = door(true, false).await;
+    let text = door.get("/person?id=%22%3E%3Cscript%3Ealert(1)%3C/script%3E").await.text;
+    assert!(!text.contains("<script") && text.contains("&lt;script"), "{text}");
+    let text = door.get("/publish?event=%22%3E%3Cscript%3E&done=%3Cscript%3E").await.text;
+    assert!(!text.contains("<script"), "{text}");
+}
+
+#[tokio::test]
+async fn the_quarantine_is_listed_retried_and_dropped() {
+    let door = door(true, false).await;
+    for text in ["nonsense <script>", "more <script>"] {
+        let record = NewRecord { topic: topics::CHANGES.into(), partition: 0, key: vec![], value: Some(text.into()) };
+        door.ground.topics.append(vec![record]).await.unwrap();
+    }
+    door.ground.house.settle().await.unwrap();
+    let page = door.get("/quarantine").await.text;
+    assert!(page.contains("2 records could not be used") && !page.contains("<script"), "{page}");
+    assert_eq!(door.form("/quarantine", "item=0&verdict=drop").await.headers[header::LOCATION], "/quarantine?done=dropped");
+    assert_eq!(door.form("/quarantine", "item=0&verdict=drop").await.status, StatusCode::CONFLICT);
+    // Put back, it is as bad as before and comes again, under another number.
+    assert_eq!(door.form("/quarantine", "item=1&verdict=retry").await.headers[header::LOCATION], "/quarantine?done=retried");
+    door.ground.house.settle().await.unwrap();
+    let bearer = door.bearer();
+    let list = door.ask(Method::GET, "/admin/quarantine", &[("authorization", &bearer)], "").await;
+    let list: serde_json::Value = serde_json::from_str(&list.text).unwrap();
+    assert_eq!(list.as_array().unwrap().len(), 1, "{list}");
+    assert!(list[0]["number"].as_u64().unwrap() > 1, "{list}");
+}
+
+#[tokio::test]
+async fn admin_needs_the_token() {
+    let door = door(true, false).await;
+    for (path, method) in [("/admin/stages", Method::GET), ("/admin/days?person=ann", Method::GET), ("/admin/v1/changes", Method::POST)] {
+        let ask = async |authorization: &str| {
+            let lines = [("authorization", authorization), ("content-type", "application/json")];
+            door.ask(method.clone(), path, &lines, "[]").await.status
+        };
+        assert_eq!(ask("").await, StatusCode::UNAUTHORIZED, "{path}");
+        assert_eq!(ask("Bearer wrong").await, StatusCode::UNAUTHORIZED, "{path}");
+        assert_ne!(ask(&door.bearer()).await, StatusCode::UNAUTHORIZED, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn with_api_keys_everything_is_locked() {
+    let door = door(true, true).await;
+    assert_eq!(door.get("/").await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(door.get("/?token=wrong").await.status, StatusCode::UNAUTHORIZED);
+    let token = door.app.guard.token.expose_secret().to_owned();
+    let shown = door.get(&format!("/person?token={token}&id=ann")).await;
+    assert_eq!((shown.status, &shown.headers[header::LOCATION]), (StatusCode::SEE_OTHER, &"/person?id=ann".parse().unwrap()));
+    let cookie = shown.headers[header::SET_COOKIE].to_str().unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains(&token), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap();
+    assert_eq!(door.ask(Method::GET, "/", &[("cookie", cookie)], "").await.status, StatusCode::OK);
+    let json = ("content-type", "application/json");
+    let body = r#"{"id":"1","source":"t","type":"maker.changed","subject":"maker:1","name":"M"}"#;
+    assert_eq!(door.ask(Method::POST, "/v1/changes", &[json], body).await.status, StatusCode::UNAUTHORIZED);
+    let key = format!("Bearer {API_KEY}");
+    assert_eq!(door.ask(Method::POST, "/v1/changes", &[json, ("authorization", &key)], body).await.status, StatusCode::ACCEPTED);
+    // A key of a service opens neither the page nor the admin paths.
+    assert_eq!(door.ask(Method::GET, "/admin/stages", &[("authorization", &key)], "").await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn machines_are_told_lag_and_health() {
+    let door = door(true, false).await;
+    assert_eq!(door.get("/health/live").await.status, StatusCode::OK);
+    assert_eq!(door.get("/health/ready").await.text, "ready\n");
+    let text = door.get("/metrics").await.text;
+    assert!(text.contains("tidings_stage_lag_records{group=\"digest\",topic=\"inbox\"} 0"), "{text}");
+    door.ground.house.stop().await.unwrap();
+    assert_eq!(door.get("/health/ready").await.status, StatusCode::SERVICE_UNAVAILABLE);
+}

@@ -1,0 +1,125 @@
+//! What the tests of this crate share: a small catalogue, and a house on embedded engines in a folder.
+
+use std::{path::Path, sync::Arc};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode, header},
+    response::Response,
+};
+use catalogue::Catalogue;
+use courier::outbox::Outbox;
+use model::{Tenant, civil::Zones};
+use runtime::Clock;
+use tower::ServiceExt as _;
+
+use crate::house::{Config, Engines, House};
+
+const CATALOGUE: &str = r#"
+catalogue: shop
+subjects:
+  item: {title: text, page: url, maker: ref maker, makers: refs maker, at: place, price: number, offered: flag}
+  maker: {name: text}
+kinds:
+  item_offered:
+    on: item.offered
+    to: {followers_of: maker}
+    while: subject.offered
+    says: 'New: {{ subject.title | default("something") }}'
+    plans: [daily]
+plans:
+  daily:
+    channel: email
+    close: {daily: "09:00", zone: person}
+    look_back: 7d
+    at_least: 1
+    once_per: subject
+    from: Shop <shop@shop.example>
+    headline: '{{ items | list(2) }}'
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: New, kinds: [item_offered], most: 5, order: newest}
+"#;
+
+const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>\
+    {% for section in sections %}<h2>{{ section.title }}</h2>{% for item in section.items %}<p>{{ item.says }}</p>{% endfor %}{% endfor %}\
+    </mj-text></mj-column></mj-section></mj-body></mjml>";
+const TEXT: &str = "{% for section in sections %}{{ section.title }}\n{% for item in section.items %}- {{ item.says }}\n{% endfor %}{% endfor %}";
+
+/// Saturday morning.
+pub const START: &str = "2026-11-21T10:00:00Z";
+
+pub fn catalogue() -> Arc<Catalogue> {
+    let read = |name: &str| match name {
+        "mail.mjml" => Ok(MJML.to_owned()),
+        "mail.txt" => Ok(TEXT.to_owned()),
+        other => Err(format!("no {other}")),
+    };
+    Arc::new(Catalogue::parse(CATALOGUE, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}")))
+}
+
+/// A house in a folder, and what is below it.
+pub struct Ground {
+    pub house: Arc<House>,
+    pub topics: topic::embedded::Embedded,
+    pub outbox: Arc<Outbox>,
+    pub intake: Router,
+}
+
+pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
+    let topics = topic::embedded::Embedded::open(&dir.join("topics"), clock.clone()).unwrap();
+    let store = Arc::new(store::embedded::Embedded::open(&dir.join("store")).unwrap());
+    let outbox = Arc::new(Outbox::open(&dir.join("outbox")).unwrap());
+    let engines = Engines { topics: Arc::new(topics.clone()), store, courier: outbox.clone() };
+    let config = Config::usual(Tenant::new("main").unwrap(), 1_000);
+    let house = House::start(engines, catalogue(), clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
+    let house = Arc::new(house);
+    let intake = ingest::router(ingest::Http {
+        ports: house.intake().clone(),
+        config: config.ingest,
+        keys: None,
+        disk_low: Arc::new(|| false),
+    });
+    Ground { house, topics, outbox, intake }
+}
+
+impl Ground {
+    /// A person who follows a maker.
+    pub async fn person(&self, person: &str, maker: &str) {
+        let email = format!("{person}@example.org");
+        self.tell("/v1/facts", &serde_json::json!([
+            {"id": format!("p-{person}"), "source": "t", "type": "tidings.profile", "person": person, "email": email, "zone": "UTC"},
+            {"id": format!("f-{person}"), "source": "t", "type": "tidings.follow", "person": person, "target": maker},
+        ])).await;
+    }
+
+    pub async fn offer(&self, item: &str, maker: &str, title: &str) {
+        self.tell("/v1/changes", &serde_json::json!(
+            {"id": item, "source": "t", "type": "item.offered", "subject": item, "maker": maker, "title": title, "offered": true}
+        )).await;
+    }
+
+    async fn tell(&self, path: &str, body: &serde_json::Value) {
+        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let answer = self.intake.clone().oneshot(request).await.unwrap();
+        let (status, text) = read(answer).await;
+        assert_eq!(status, StatusCode::ACCEPTED, "{text}");
+        assert!(text.contains("\"rejected\":[]"), "{text}");
+    }
+
+    /// Lets go of the folder.
+    pub fn close(self) {
+        let Self { house, topics, outbox, intake } = self;
+        drop((house, outbox, intake));
+        topics.close();
+    }
+}
+
+pub async fn read(answer: Response) -> (StatusCode, String) {
+    let status = answer.status();
+    let bytes = to_bytes(answer.into_body(), 1 << 22).await.unwrap();
+    (status, String::from_utf8(bytes.to_vec()).unwrap())
+}
