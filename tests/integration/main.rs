@@ -12,8 +12,9 @@ use tidings::scenario::{Ground, run_file};
 
 /// Prints each trace; not a flag of the harness.
 const TRACE: &str = "--trace";
-/// What the rough engines draw from.
+/// What the rough engines draw from; `TIDINGS_SEED` says another.
 const SEED: u64 = 1;
+const SEED_FROM: &str = "TIDINGS_SEED";
 const THREADS: usize = 8;
 
 fn main() -> ExitCode {
@@ -29,9 +30,10 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let seed = std::env::var(SEED_FROM).ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
     let even = files.iter().cloned().map(|Named { name, path }| Trial::test(name, move || test(&path, trace)));
     let rough = files.iter().cloned().map(|Named { name, path }| {
-        Trial::test(format!("rough::{name}"), move || test_rough(&path))
+        Trial::test(format!("rough::{name}"), move || test_rough(&path, seed))
     });
     libtest_mimic::run(&args, even.chain(rough).collect()).exit_code()
 }
@@ -45,14 +47,14 @@ fn test(path: &Path, trace: bool) -> Result<(), Failed> {
         return Err(report.to_string().into());
     }
     let again = play(path, Ground::Even)?;
-    if again.trace == report.trace { Ok(()) } else { Err(differ(&report.trace, &again.trace)) }
+    if again.trace == report.trace { Ok(()) } else { Err(differ("two runs differ", &report.trace, &again.trace)) }
 }
 
 /// Whatever the engines do, the same is told; it may be minutes late.
-fn test_rough(path: &Path) -> Result<(), Failed> {
-    let report = play(path, Ground::Rough(SEED))?;
+fn test_rough(path: &Path, seed: u64) -> Result<(), Failed> {
+    let report = play(path, Ground::Rough(seed))?;
     if !report.passed() {
-        return Err(report.to_string().into());
+        return Err(format!("{SEED_FROM}={seed}\n{report}").into());
     }
     let mut even = play(path, Ground::Even)?;
     let timeless = [&mut even.trace, &mut report.trace.clone()].map(|trace| {
@@ -62,7 +64,10 @@ fn test_rough(path: &Path) -> Result<(), Failed> {
         trace.sort();
         trace.clone()
     });
-    if timeless[0] == timeless[1] { Ok(()) } else { Err(differ(&timeless[0], &timeless[1])) }
+    if timeless[0] == timeless[1] {
+        return Ok(());
+    }
+    Err(differ(&format!("{SEED_FROM}={seed}: what was told differs"), &timeless[0], &timeless[1]))
 }
 
 fn play(path: &Path, ground: Ground) -> Result<Report, Failed> {
@@ -70,6 +75,6 @@ fn play(path: &Path, ground: Ground) -> Result<Report, Failed> {
     Ok(runtime.block_on(run_file(path, ground)).map_err(|error| format!("{error:#}"))?)
 }
 
-fn differ(first: &[String], second: &[String]) -> Failed {
-    format!("two runs differ:\n  {}\nagain:\n  {}", first.join("\n  "), second.join("\n  ")).into()
+fn differ(what: &str, first: &[String], second: &[String]) -> Failed {
+    format!("{what}:\n  {}\nagain:\n  {}", first.join("\n  "), second.join("\n  ")).into()
 }

@@ -21,7 +21,7 @@ use model::{
     entry::DayKey,
     fold::{DayView, fold},
     limits::TURN_CLOSINGS_MAX,
-    person::{PersonRecord, profile},
+    person::{Owed, PersonRecord, profile},
     ready::Ready,
 };
 
@@ -113,6 +113,7 @@ impl Desk {
 
     /// One turn over news, or over what is due: decided, committed, and what it owes put on the list.
     pub fn turn(&mut self, news: &BTreeMap<PersonKey, Vec<News>>, closing: bool) -> Decided {
+        self.write_owed();
         let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX) } else { Vec::new() };
         let facts =
             Facts { profiles: self.profiles.clone(), days: self.days_of(&due), world: self.world.clone() };
@@ -120,11 +121,12 @@ impl Desk {
         let deciding = Deciding { memory, facts: &facts, catalogue, zones, now: self.now, closing: self.now };
         let decided = deciding.decide(news, &due);
         self.readys.extend(decided.ready.iter().cloned());
+        for (key, owed) in &decided.marks {
+            self.write(key, owed);
+        }
         self.memory.acknowledged.clear();
         for (key, record) in &decided.records {
-            let old = self.memory.get(key).map(|old| old.owed.clone()).unwrap_or_default();
-            let new = record.owed.iter().filter(|owed| !old.contains(owed));
-            self.memory.unwritten.extend(new.map(|owed| (key.clone(), owed.clone())));
+            self.memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
             self.memory.put(key, (!record.is_spent(self.now)).then(|| record.clone()));
         }
         decided
@@ -153,11 +155,15 @@ impl Desk {
     /// The marks that are owed reach the store.
     pub fn write_owed(&mut self) {
         for (key, owed) in std::mem::take(&mut self.memory.unwritten) {
-            if owed.day.expires() > self.now {
-                let rows = self.days.entry(day_key(&key, owed.day)).or_default();
-                rows.insert(Row::Mark(owed.mark.clone()));
-            }
+            self.write(&key, &owed);
             self.memory.acknowledged.push((key, owed));
+        }
+    }
+
+    fn write(&mut self, key: &PersonKey, owed: &Owed) {
+        if owed.day.expires() > self.now {
+            let rows = self.days.entry(day_key(key, owed.day)).or_default();
+            rows.insert(Row::Mark(owed.mark.clone()));
         }
     }
 

@@ -11,6 +11,7 @@ mod log;
 mod mail;
 
 use std::{
+    collections::HashSet,
     fmt, io,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -34,6 +35,9 @@ use folder::{Folder, Placed};
 use index::Index;
 use log::Log;
 
+/// Mails that are made durable together.
+const TOGETHER_MAX: usize = 256;
+
 /// A folder of mails.
 pub struct Outbox {
     shared: Arc<Shared>,
@@ -45,6 +49,7 @@ struct Shared {
     folder: Folder,
     index: Mutex<Index>,
     log: Mutex<Log>,
+    /// As long as there are callers: each waits for its own.
     queue: Mutex<Vec<Job>>,
 }
 
@@ -79,10 +84,11 @@ impl fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// Opens a folder, makes it if need be, and reads the headers of all mails in it.
+    /// Opens a folder, makes it if need be, and reads the headers of those mails in it that it does not know
+    /// yet.
     pub fn open(path: &Path) -> Result<Self, CourierError> {
         let folder = Folder::open(path).map_err(|error| broken(&error))?;
-        let index = Index::read(&folder).map_err(|error| broken(&error))?;
+        let index = Index::read(path, &folder).map_err(|error| broken(&error))?;
         let log = Log::open(path).map_err(|error| broken(&error))?;
         let shared = Shared { folder, index: index.into(), log: log.into(), queue: Mutex::default() };
         Ok(Self { shared: Arc::new(shared), turn: Arc::default() })
@@ -150,7 +156,11 @@ impl Courier for Outbox {
     async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
         let Some(id) = mime::bare_id(message_id).map(str::to_owned) else { return Ok(Outcome::NotSent) };
         let shared = Arc::clone(&self.shared);
+        // Who handed it over may have gone away, and it may still be in the queue.
+        let turn = Arc::clone(&self.turn).lock_owned().await;
         blocking(move || {
+            shared.write_queue();
+            drop(turn);
             if !shared.folder.has(&id)? {
                 return Ok(Outcome::NotSent);
             }
@@ -165,30 +175,48 @@ impl Courier for Outbox {
 impl Shared {
     /// Writes what is in the queue; only called by the one whose turn it is.
     fn write_queue(&self) {
-        let jobs = std::mem::take(&mut *lock(&self.queue));
-        let placed: Vec<io::Result<Placed>> =
-            jobs.iter().map(|job| self.folder.place(&job.written)).collect();
-        let synced = self.folder.sync_all(jobs.iter().map(|job| job.written.message_id.as_str()));
+        loop {
+            let jobs = self.take_jobs();
+            if jobs.is_empty() {
+                return;
+            }
+            self.write_jobs(jobs);
+        }
+    }
+
+    /// Takes jobs from the queue, no two with one id.
+    fn take_jobs(&self) -> Vec<Job> {
+        let mut ids = HashSet::new();
+        let mut queue = lock(&self.queue);
+        queue
+            .extract_if(.., |job| ids.len() < TOGETHER_MAX && ids.insert(job.written.message_id.clone()))
+            .collect()
+    }
+
+    fn write_jobs(&self, jobs: Vec<Job>) {
+        let mails: Vec<&Written> = jobs.iter().map(|job| &job.written).collect();
+        let placed = self.folder.place_all(&mails);
         let there: Vec<(&Job, Placed)> = jobs
             .iter()
             .zip(&placed)
             .filter_map(|(job, placed)| placed.as_ref().ok().map(|placed| (job, *placed)))
             .collect();
-        let lines = there.iter().map(|(job, placed)| Accepted {
-            message_id: job.written.message_id.clone(),
-            ready: job.ready,
-            again: *placed == Placed::Before,
-        });
-        let logged = match &synced {
-            Ok(()) => lock(&self.log).append(lines),
-            Err(_) => Ok(()),
-        };
         for (job, placed) in &there {
             if *placed == Placed::Now {
-                lock(&self.index).add(index::summary(&job.written.bytes, None));
+                let name = self.folder.name(&job.written.message_id);
+                let bytes = &job.written.bytes;
+                lock(&self.index).add(name, index::summary(bytes, bytes.len() as u64));
             }
         }
-        let whole = synced.and(logged);
+        let synced = self.folder.sync_all(there.iter().map(|(job, _)| job.written.message_id.as_str()));
+        // The log comes last: it says what is so for good.
+        let whole = synced.and_then(|()| {
+            lock(&self.log).append(there.iter().map(|(job, placed)| Accepted {
+                message_id: job.written.message_id.clone(),
+                ready: job.ready,
+                again: *placed == Placed::Before,
+            }))
+        });
         for (job, placed) in jobs.into_iter().zip(placed) {
             // Nobody may be waiting any more; `outcome` still knows.
             let _unheard = job.done.send(verdict(placed, &whole));

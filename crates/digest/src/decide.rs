@@ -8,7 +8,8 @@ use model::{
     Day, Millis, Person, State, Tenant,
     civil::Zones,
     fault::{self, Fault},
-    person::{PersonRecord, profile},
+    mark::What,
+    person::{Owed, PersonRecord, profile},
     ready::Ready,
     window::{self, At, Effects, Input},
 };
@@ -27,6 +28,9 @@ pub struct Decided {
     pub ready: Vec<Ready>,
     /// Days that have become full.
     pub full: Vec<(PersonKey, Day)>,
+    /// Marks that only repeat what was reported. They may be written before the commit, for whoever reads the
+    /// report again writes the same; so however many reports come at once, the record does not grow.
+    pub marks: Vec<(PersonKey, Owed)>,
     /// Windows that were closed, with or without a Ready.
     pub closed: usize,
 }
@@ -57,6 +61,11 @@ impl Deciding<'_> {
         }
         for key in due {
             self.close(&mut decided, key);
+        }
+        for (key, record) in &mut decided.records {
+            let (reported, owed) = std::mem::take(&mut record.owed).into_iter().partition(is_of_a_report);
+            record.owed = owed;
+            decided.marks.extend(Vec::into_iter(reported).map(|owed| (key.clone(), owed)));
         }
         decided.records.retain(|key, record| match self.memory.get(key) {
             Some(old) => old != record || record.is_spent(self.now),
@@ -118,4 +127,8 @@ impl Deciding<'_> {
         }
         decided.records.insert(key.clone(), record);
     }
+}
+
+fn is_of_a_report(owed: &Owed) -> bool {
+    matches!(owed.mark.what, What::Returned { .. } | What::Left { .. })
 }

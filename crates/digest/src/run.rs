@@ -126,6 +126,7 @@ impl Work for Digest {
         let deciding = Deciding { memory, facts: &facts, catalogue, zones, now, closing };
         let decided = deciding.decide(&read.of, &due);
         note_full_days(&self.ports, &decided.full).await?;
+        write_marks(&self.ports, &decided.marks).await?;
         let mut records = read.rejects;
         for (key, record) in &decided.records {
             records.push(window_record(key, record, now)?);
@@ -145,9 +146,8 @@ impl Work for Digest {
         let memory = self.partitions.entry(partition).or_default();
         memory.acknowledged.clear();
         for (key, record) in decided.records {
-            let new = record.owed.iter().filter(|owed| !memory.get(&key).is_some_and(|old| old.owed.contains(owed)));
-            let new: Vec<_> = new.map(|owed| (key.clone(), owed.clone())).collect();
-            memory.unwritten.extend(new);
+            // What was owed when the turn began is acknowledged in it, so all of this is new.
+            memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
             memory.put(&key, (!record.is_spent(now)).then_some(record));
         }
         self.gauge(partition);
@@ -163,15 +163,7 @@ impl Digest {
     /// Writes the marks that committed turns named; they stay on the list until the store has them.
     async fn write_owed(&mut self, partition: u32) -> anyhow::Result<()> {
         let memory = self.partitions.entry(partition).or_default();
-        if memory.unwritten.is_empty() {
-            return Ok(());
-        }
-        let mut days: BTreeMap<(PersonKey, Day), Vec<Row>> = BTreeMap::new();
-        for (key, Owed { day, mark }) in &memory.unwritten {
-            days.entry((key.clone(), *day)).or_default().push(Row::Mark(mark.clone()));
-        }
-        let rows = days.into_iter().map(|((key, day), rows)| DayRows { key: day_key(&key, day), rows }).collect();
-        self.ports.store.write(rows, Millis(self.ports.clock.now())).await.context("marks owed")?;
+        write_marks(&self.ports, &memory.unwritten).await?;
         memory.acknowledged.append(&mut memory.unwritten);
         Ok(())
     }
@@ -194,6 +186,18 @@ impl Digest {
         metrics.windows_open.with_label_values(&[label.as_str()]).set(i64::try_from(windows).unwrap_or(i64::MAX));
         metrics.persons_remembered.with_label_values(&[label.as_str()]).set(i64::try_from(persons).unwrap_or(i64::MAX));
     }
+}
+
+async fn write_marks(ports: &Ports, marks: &[(PersonKey, Owed)]) -> anyhow::Result<()> {
+    if marks.is_empty() {
+        return Ok(());
+    }
+    let mut days: BTreeMap<(&PersonKey, Day), Vec<Row>> = BTreeMap::new();
+    for (key, Owed { day, mark }) in marks {
+        days.entry((key, *day)).or_default().push(Row::Mark(mark.clone()));
+    }
+    let rows = days.into_iter().map(|((key, day), rows)| DayRows { key: day_key(key, day), rows }).collect();
+    ports.store.write(rows, Millis(ports.clock.now())).await.context("marks")
 }
 
 /// Loads what the decision looks at. A read that fails fails the turn: it never counts as empty.

@@ -6,9 +6,12 @@ use crate::{
     entry::{EntryKey, Reason},
     fault::{self, Fault},
     id::{ReadyId, SubjectRef},
-    limits::{CARRIED_KEYS_MAX, CLOSING_KEYS_MAX, DAY_MS, LAST_CALL_MS, READY_ENTRIES_MAX},
+    limits::{
+        CARRIED_KEYS_MAX, CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, DAY_MS, LAST_CALL_MS, READY_ENTRIES_MAX,
+        RECORD_BYTES_MAX,
+    },
     mark::{What, Why},
-    person::{PersonRecord, Window},
+    person::{KEY_BYTES, MARK_BYTES, PersonRecord, Window},
     plan::{OncePer, Plan},
     ready::{self, Ready, ReadyEntry},
     time::Day,
@@ -60,9 +63,12 @@ pub(crate) fn close(
     };
     // Derived again at the last moment: the person may have travelled since.
     let (date, due) = window::due(plan, window, record.told_on.get(&plan.name).copied(), at);
-    if due > at.now || record.owed_keys().count() > CLOSING_KEYS_MAX {
-        // Too early, or the store is so far behind with marks that the record would grow without bound.
-        record.windows[index].due = due.max(at.now.plus(1_000));
+    if due > at.now {
+        record.windows[index].due = due;
+        return Vec::new();
+    }
+    if !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX {
+        // It stays due: the store must have some of the marks that are owed before there are more.
         return Vec::new();
     }
     record.windows.remove(index);
@@ -149,7 +155,9 @@ fn end(record: &mut PersonRecord, plan: &Plan, sorted: &mut Sorted, at: &At<'_>)
     let (gone, carried) = std::mem::take(&mut sorted.carried).into_iter().partition(past);
     sorted.carried = carried;
     sorted.ended.extend(gone.into_iter().map(|candidate: Candidate| (candidate.key, Why::Expired)));
-    let rest = sorted.ended.split_off(sorted.ended.len().min(CLOSING_KEYS_MAX - READY_ENTRIES_MAX));
+    let room = RECORD_BYTES_MAX.saturating_sub(record.weight() + CLOSING_BYTES_MAX) / (KEY_BYTES + MARK_BYTES);
+    let most = room.clamp(1, CLOSING_KEYS_MAX - READY_ENTRIES_MAX);
+    let rest = sorted.ended.split_off(sorted.ended.len().min(most));
     let reasons: BTreeSet<Why> = sorted.ended.iter().map(|(_, why)| *why).collect();
     for why in reasons {
         let keys = sorted.ended.iter().filter(|(_, w)| *w == why).map(|(key, _)| *key);

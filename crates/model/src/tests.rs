@@ -215,12 +215,15 @@ fn a_window_that_is_not_due_any_more_stays_open() {
 }
 
 #[test]
-fn a_plan_that_is_gone_ends_its_entries() {
+fn the_days_of_a_plan_that_is_gone_go_to_the_plans_there_are() {
     let mut bench = Bench::new(8, 1);
     bench.announce(1_000, 0);
-    bench.plans = Plans::default();
-    assert!(bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]).is_empty());
-    assert_eq!(bench.record.owed[0].mark.what, What::Ended(Why::PlanGone));
+    let mut other = bench.plans.by_name.pop_first().unwrap().1;
+    other.name = PlanName::new("evening").unwrap();
+    bench.plans.by_name.insert(other.name.clone(), other);
+    assert!(bench.close(NINE, Vec::new()).is_empty());
+    let [window] = bench.record.windows.as_slice() else { panic!("{:?}", bench.record) };
+    assert_eq!((window.plan.as_str(), window.days.first()), ("evening", Some(&Day(0))));
 }
 
 fn delivery(ready: &Ready, outcome: Outcome) -> Delivery {

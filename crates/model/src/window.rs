@@ -13,7 +13,7 @@ use crate::{
     fault::{self, Fault},
     id::{Person, PlanName, Tenant},
     limits::{
-        ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, LAST_CALL_MS, LATE_MS_MAX, RECORD_BYTES_MAX,
+        ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, LAST_CALL_MS, LATE_MS_MAX, WAITING_BYTES_MAX,
         WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX,
     },
     mark::{Channel, Mark, What, Why},
@@ -199,7 +199,7 @@ fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
                 record.waiting.retain(|waiting| waiting.ready.id != ready);
                 record.waiting.push(again);
                 // Too much to remember: the entries wait in their days instead, for the next digest.
-                if record.waiting.len() > WAITING_PER_PERSON_MAX || record.weight() > RECORD_BYTES_MAX * 2 / 3 {
+                if record.waiting.len() > WAITING_PER_PERSON_MAX || record.waiting_weight() > WAITING_BYTES_MAX {
                     record.waiting.pop();
                     let back: Vec<_> = deferred.entries.iter().map(|entry| entry.key).collect();
                     give_back(record, delivery, &back, false, at);

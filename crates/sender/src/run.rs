@@ -40,7 +40,7 @@ use crate::{
     config::{Config, GROUP, retry_ms},
     message::{Making, message_id},
     metrics::SenderMetrics,
-    past::{Past, past},
+    past::{Past, is_alone, past},
     report,
 };
 
@@ -150,25 +150,42 @@ impl Sender {
     /// One Ready, from the journal to the report.
     async fn deliver(&self, ready: &Ready, loaded: &Loaded) -> anyhow::Result<Delivery> {
         let now = Millis(self.ports.clock.now());
-        let none = Journalled::default();
-        let journalled = loaded.journal.get(&ready.id).unwrap_or(&none);
-        let taken = if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past(ready, journalled, now) };
-        let delivery = match taken {
-            Past::Ended(record) => report::of_record(ready, &record),
-            Past::NotBefore(until) => report::deferred(ready, until, now),
-            Past::Unclear(claim) => self.resolve(ready, &claim, loaded).await?,
-            Past::Open => self.send(ready, loaded).await?,
+        let mut journalled = loaded.journal.get(&ready.id).cloned().unwrap_or_default();
+        let delivery = loop {
+            let taken = if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past(ready, &journalled) };
+            break match taken {
+                Past::Ended(record) => report::of_record(ready, &record),
+                Past::NotBefore(until) => report::deferred(ready, until, now),
+                Past::Unclear(claim) if self.is_held(ready, &claim).await? => {
+                    report::deferred(ready, claim.deadline.plus(1), now)
+                }
+                Past::Unclear(claim) => {
+                    let record = self.resolve(ready, &claim, loaded).await?;
+                    journalled.records.push(record);
+                    continue;
+                }
+                Past::Open => self.send(ready, loaded).await?,
+            };
         };
         let outcome = outcome_name(&delivery);
         self.ports.metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
         Ok(delivery)
     }
 
-    /// A claim outlived its deadline: asks the courier, and only if it cannot tell is it unknown.
-    async fn resolve(&self, ready: &Ready, claim: &Claim, loaded: &Loaded) -> anyhow::Result<Delivery> {
+    /// Whether a claim without a record may still be sent by whoever has it.
+    async fn is_held(&self, ready: &Ready, claim: &Claim) -> anyhow::Result<bool> {
+        Ok(Millis(self.ports.clock.now()) <= claim.deadline && self.outcome(ready).await? != courier::Outcome::Sent)
+    }
+
+    async fn outcome(&self, ready: &Ready) -> anyhow::Result<courier::Outcome> {
         let from = self.ports.catalogue.mails.get(&ready.plan).map_or("", |mail| mail.from.as_str());
-        let outcome = self.ports.courier.outcome(&message_id(ready, from)).await?;
-        let what = match outcome {
+        Ok(self.ports.courier.outcome(&message_id(ready, from)).await?)
+    }
+
+    /// Records what the courier says of a claim that nobody holds any more; only if it cannot tell either is
+    /// it unknown.
+    async fn resolve(&self, ready: &Ready, claim: &Claim, loaded: &Loaded) -> anyhow::Result<Record> {
+        let what = match self.outcome(ready).await? {
             courier::Outcome::Sent => Recorded::Sent,
             courier::Outcome::NotSent => Recorded::NotSent,
             courier::Outcome::CannotTell => Recorded::Unknown,
@@ -180,13 +197,11 @@ impl Sender {
         let why = |key| why.iter().flatten().find(|(other, _)| *other == key).map_or(model::Why::NoLongerTrue, |(_, why)| *why);
         let left = ready.entries.iter().filter(|entry| !claim.told.contains(&entry.key));
         let left = left.map(|entry| (entry.key, why(entry.key))).collect();
-        let record = self.record(ready, claim.attempt, what, left).await?;
-        match what {
-            // A try that certainly did not go out is history; this one may go.
-            Recorded::NotSent if claim.attempt < ready.attempt => self.send(ready, loaded).await,
-            Recorded::NotSent => Ok(report::deferred(ready, record.at, record.at)),
-            _ => Ok(report::of_record(ready, &record)),
-        }
+        let ours = self.record(ready, claim.attempt, what, left).await?;
+        // Whoever had the claim may have recorded it a moment before: the first record stands.
+        let found = self.ports.store.journalled(&ready.tenant, &[ready.id]).await.context("journal")?;
+        let standing = found.into_iter().flat_map(|found| found.records);
+        Ok(standing.into_iter().find(|record| record.attempt == claim.attempt).unwrap_or(ours))
     }
 
     /// Checks, claims, hands over, records.
@@ -327,10 +342,24 @@ impl Gate for ClaimGate<'_> {
         let claimed = self.sender.ports.store.claim(&self.ready.tenant, claim).await;
         crash::point(crash::CLAIMED);
         match claimed {
-            Ok(Claimed::Yours) => Millis(self.sender.ports.clock.now()) < deadline,
+            Ok(Claimed::Yours) => self.is_alone().await && Millis(self.sender.ports.clock.now()) < deadline,
             Ok(Claimed::Theirs(_)) => fault::planted(Fault::ClaimIgnored),
             Err(error) => {
                 tracing::warn!(ready = %self.ready.id, %error, "could not be claimed");
+                false
+            }
+        }
+    }
+}
+
+impl ClaimGate<'_> {
+    /// Another attempt may have been begun meanwhile by somebody who took over from us, or before us.
+    async fn is_alone(&self) -> bool {
+        let found = self.sender.ports.store.journalled(&self.ready.tenant, &[self.ready.id]).await;
+        match found {
+            Ok(journalled) => journalled.iter().all(|journalled| is_alone(self.ready.attempt, journalled)),
+            Err(error) => {
+                tracing::warn!(ready = %self.ready.id, %error, "the journal could not be read after the claim");
                 false
             }
         }

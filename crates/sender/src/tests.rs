@@ -102,14 +102,14 @@ fn record(attempt: u16, what: Recorded) -> Record {
 #[test]
 fn the_journal_says_how_a_ready_is_taken() {
     let check = |attempt: u16, claims: Vec<Claim>, records: Vec<Record>, expected: Past| {
-        assert_eq!(past(&ready(attempt), &Journalled { claims, records }, NOW), expected);
+        assert_eq!(past(&ready(attempt), &Journalled { claims, records }), expected);
     };
     let (later, before) = (NOW.plus(5), NOW.plus(-5));
     check(0, vec![], vec![], Past::Open);
     for what in [Recorded::Sent, Recorded::Nothing, Recorded::Refused, Recorded::Unknown] {
         check(3, vec![claim(0, before)], vec![record(0, what)], Past::Ended(record(0, what)));
     }
-    check(0, vec![claim(0, later)], vec![], Past::NotBefore(later.plus(1)));
+    check(0, vec![claim(0, later)], vec![], Past::Unclear(claim(0, later)));
     check(0, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));
     // An earlier attempt nobody recorded stands in the way of the next one too.
     check(1, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));

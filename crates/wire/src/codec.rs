@@ -3,11 +3,12 @@
 use std::{fmt::Display, io};
 
 use apache_avro::{
-    Schema, rabin::Rabin, reader::datum::GenericDatumReader, util::max_allocation_bytes,
-    writer::datum::GenericDatumWriter,
+    Schema, reader::datum::GenericDatumReader, util::max_allocation_bytes, writer::datum::GenericDatumWriter,
 };
 use model::id::BadName;
 use serde::{Serialize, de::DeserializeOwned};
+
+use crate::fingerprint;
 
 /// Bytes of one record, of any topic.
 pub const RECORD_BYTES_MAX: usize = 1024 * 1024;
@@ -68,7 +69,7 @@ pub(crate) struct Codec {
 }
 
 struct Versions {
-    header: [u8; HEADER_BYTES],
+    headers: Headers,
     writer: GenericDatumWriter<'static>,
     reader: GenericDatumReader<'static>,
     older: Vec<Older>,
@@ -76,8 +77,34 @@ struct Versions {
 
 /// A schema that was ours once; its reader resolves to ours.
 struct Older {
-    header: [u8; HEADER_BYTES],
+    headers: Headers,
     reader: GenericDatumReader<'static>,
+}
+
+/// By what a record of one schema begins.
+struct Headers {
+    written: [u8; HEADER_BYTES],
+    /// What others write who use the same library.
+    also: [u8; HEADER_BYTES],
+}
+
+impl Headers {
+    fn new(schema: &Schema) -> Result<Self, String> {
+        let header = |print: [u8; 8]| {
+            let mut header = [0; HEADER_BYTES];
+            header[..2].copy_from_slice(&MARKER);
+            header[2..].copy_from_slice(&print);
+            header
+        };
+        Ok(Self {
+            written: header(fingerprint::standard(schema)?),
+            also: header(fingerprint::of_library(schema)?),
+        })
+    }
+
+    fn are(&self, header: &[u8]) -> bool {
+        header == self.written || header == self.also
+    }
 }
 
 impl Codec {
@@ -90,7 +117,7 @@ impl Codec {
     pub(crate) fn encode<T: Serialize>(&self, record: &T) -> Result<Vec<u8>, WireError> {
         let unfit = |reason: &dyn Display| self.unfit(reason);
         let versions = self.versions.as_ref().map_err(|reason| unfit(reason))?;
-        let mut bytes = versions.header.to_vec();
+        let mut bytes = versions.headers.written.to_vec();
         versions.writer.write_ser(&mut bytes, record).map_err(|error| unfit(&error))?;
         match bytes.len() {
             fits if fits <= RECORD_BYTES_MAX => Ok(bytes),
@@ -110,11 +137,11 @@ impl Codec {
         let Some((header, mut rest)) = bytes.split_at_checked(HEADER_BYTES) else {
             return Err(Undecodable::new("no avro record: it ends within its header"));
         };
-        if header == versions.header {
+        if versions.headers.are(header) {
             let record = versions.reader.read_deser(&mut rest).map_err(Undecodable::new)?;
             return whole(record, rest);
         }
-        match versions.older.iter().find(|older| older.header == header) {
+        match versions.older.iter().find(|older| older.headers.are(header)) {
             Some(older) => whole(versions.read_older(older, &mut rest)?, rest),
             None => {
                 let print: String = header[2..].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -138,7 +165,7 @@ impl Versions {
         let writer = GenericDatumWriter::builder(ours).human_readable(false).build();
         let reader = GenericDatumReader::builder(ours).human_readable(false).build();
         Ok(Self {
-            header: header(ours)?,
+            headers: Headers::new(ours)?,
             writer: writer.map_err(|error| error.to_string())?,
             reader: reader.map_err(|error| error.to_string())?,
             older: older.iter().map(|text| Older::new(text, ours)).collect::<Result<_, _>>()?,
@@ -163,7 +190,7 @@ impl Older {
     fn new(text: &str, ours: &'static Schema) -> Result<Self, String> {
         let schema = parse(text)?;
         let reader = GenericDatumReader::builder(schema).reader_schema(ours).human_readable(false).build();
-        Ok(Self { header: header(schema)?, reader: reader.map_err(|error| error.to_string())? })
+        Ok(Self { headers: Headers::new(schema)?, reader: reader.map_err(|error| error.to_string())? })
     }
 }
 
@@ -190,11 +217,6 @@ pub(crate) fn is_single_object(bytes: &[u8]) -> bool {
 fn parse(text: &str) -> Result<&'static Schema, String> {
     let schema = Schema::parse_str(text).map_err(|error| error.to_string())?;
     Ok(Box::leak(Box::new(schema)))
-}
-
-fn header(schema: &Schema) -> Result<[u8; HEADER_BYTES], String> {
-    let print = schema.fingerprint::<Rabin>().bytes;
-    [&MARKER, print.as_slice()].concat().try_into().map_err(|_| "the fingerprint has not 8 bytes".to_owned())
 }
 
 fn whole<T>(record: T, rest: &[u8]) -> Result<T, Undecodable> {

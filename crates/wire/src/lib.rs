@@ -17,6 +17,7 @@
 mod bytes;
 mod cell;
 mod codec;
+mod fingerprint;
 mod finite;
 mod json;
 mod list;

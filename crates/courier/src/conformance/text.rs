@@ -2,7 +2,8 @@
 
 use futures::FutureExt as _;
 
-use super::{Harness, Kept, Promise, accept, only, same, samples};
+use super::{Broken, Harness, Kept, Promise, accept, only, same, samples};
+use crate::outbox::Mail;
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise {
@@ -23,15 +24,23 @@ pub(super) const PROMISES: &[Promise] = &[
 ];
 
 async fn unusual(harness: &dyn Harness) -> Kept {
+    let courier = harness.open().await?;
     let (headlines, bodies) = (samples::headlines(), samples::bodies());
-    for i in 0..headlines.len().max(bodies.len()) {
-        let courier = harness.open().await?;
-        let mut message = samples::message(1)?;
+    let mut messages = Vec::new();
+    for (number, i) in (1_u8..).zip(0..headlines.len().max(bodies.len())) {
+        let mut message = samples::message(number)?;
         message.headline.clone_from(&headlines[i % headlines.len()]);
         message.text.clone_from(&bodies[i % bodies.len()]);
         message.html = format!("<html><body>\n{}</body></html>", bodies[i % bodies.len()]);
         accept(courier.as_ref(), &message).await?;
-        let mail = only(harness).await?;
+        messages.push(message);
+    }
+    let arrived: Vec<Mail> = harness.arrived().await?.into_iter().map(Mail::parse).collect();
+    same("mails that arrived", &arrived.len(), &messages.len())?;
+    for message in messages {
+        let to = |mail: &&Mail| mail.header("to") == Some(message.to.as_str());
+        let mail =
+            arrived.iter().find(to).ok_or_else(|| Broken("a mail has lost its receiver".to_owned()))?;
         same("the headline", &mail.header("subject").unwrap_or_default(), &message.headline.as_str())?;
         same("the text", &mail.text, &message.text)?;
         same("the html", &mail.html, &message.html)?;

@@ -1,9 +1,10 @@
-//! What a list of mails shows, kept in memory: read once from the mails' headers, then added to.
+//! What a list of mails shows, kept in memory: read from the mails' headers once, and then from notes.
 
 use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{self, Read as _},
+    collections::{BTreeMap, HashMap},
+    fs::{self, File, OpenOptions},
+    io::{self, Read as _, Write as _},
+    path::Path,
 };
 
 use mail_parser::MessageParser;
@@ -17,30 +18,57 @@ const HEAD_BYTES: u64 = 4 * 1024;
 /// Those few that are longer get so much.
 const HEAD_BYTES_MAX: u64 = 64 * 1024;
 
-#[derive(Default)]
 pub(super) struct Index {
     by_date: BTreeMap<(Millis, String), Summary>,
+    /// What was read of each mail, a line each, so that opening need not read the mails again. A line that
+    /// is missing or broken costs one reading.
+    notes: File,
 }
 
+/// A line of the notes: the file's name, and what a summary has.
+type Note = (String, String, String, String, i64, u64, Option<String>);
+
 impl Index {
-    /// Reads the beginning of every mail.
-    pub(super) fn read(folder: &Folder) -> io::Result<Self> {
-        let mut index = Self::default();
+    /// From the notes, and from the beginning of every mail that is not in them.
+    pub(super) fn read(path: &Path, folder: &Folder) -> io::Result<Self> {
+        let path = path.join("mail.notes");
+        let mut known: HashMap<String, Summary> = HashMap::new();
+        if path.try_exists()? {
+            let text = fs::read(&path)?;
+            known.extend(text.split(|byte| *byte == b'\n').filter_map(noted));
+        }
+        let notes = OpenOptions::new().create(true).append(true).open(&path)?;
+        let mut index = Self { by_date: BTreeMap::new(), notes };
         let mut head = Vec::new();
-        for path in folder.files()? {
-            let file = File::open(path)?;
+        for name in folder.names()? {
+            if let Some(summary) = known.remove(&name) {
+                index.insert(summary);
+                continue;
+            }
+            let file = folder.file(&name)?;
             let bytes = file.metadata()?.len();
             head.clear();
             (&file).take(HEAD_BYTES).read_to_end(&mut head)?;
             if !head.windows(4).any(|end| end == b"\r\n\r\n") {
                 (&file).take(HEAD_BYTES_MAX).read_to_end(&mut head)?;
             }
-            index.add(summary(&head, Some(bytes)));
+            index.add(name, summary(&head, bytes));
         }
         Ok(index)
     }
 
-    pub(super) fn add(&mut self, summary: Summary) {
+    /// Adds a mail that is new.
+    pub(super) fn add(&mut self, name: String, summary: Summary) {
+        let Summary { message_id, headline, to, date, bytes, ready } = summary.clone();
+        let note: Note = (name, message_id, headline, to, date.0, bytes, ready.map(|id| id.to_string()));
+        // Without its note it is read again when the folder is opened.
+        if let Ok(line) = serde_json::to_string(&note) {
+            let _noted = self.notes.write_all(format!("\n{line}\n").as_bytes());
+        }
+        self.insert(summary);
+    }
+
+    fn insert(&mut self, summary: Summary) {
         self.by_date.insert((summary.date, summary.message_id.clone()), summary);
     }
 
@@ -53,8 +81,17 @@ impl Index {
     }
 }
 
+fn noted(line: &[u8]) -> Option<(String, Summary)> {
+    let (name, message_id, headline, to, date, bytes, ready): Note = serde_json::from_slice(line).ok()?;
+    let ready = match ready {
+        Some(digits) => Some(ReadyId::parse(&digits)?),
+        None => None,
+    };
+    Some((name, Summary { message_id, headline, to, date: Millis(date), bytes, ready }))
+}
+
 /// What is shown of a mail, from its beginning and its size.
-pub(super) fn summary(head: &[u8], bytes: Option<u64>) -> Summary {
+pub(super) fn summary(head: &[u8], bytes: u64) -> Summary {
     let parsed = MessageParser::default().parse_headers(head).unwrap_or_default();
     let date = parsed.date().map(|date| date.to_timestamp().saturating_mul(1000));
     let ready = parsed.header_raw(READY_HEADER).and_then(|text| ReadyId::parse(text.trim()));
@@ -63,7 +100,7 @@ pub(super) fn summary(head: &[u8], bytes: Option<u64>) -> Summary {
         headline: parsed.subject().unwrap_or_default().to_owned(),
         to: parsed.to().map(mail::addresses).unwrap_or_default(),
         date: Millis(date.unwrap_or_default()),
-        bytes: bytes.unwrap_or(head.len() as u64),
+        bytes,
         ready,
     }
 }

@@ -47,6 +47,14 @@ async fn mails_are_listed_newest_first_also_when_opened_again() {
 
     let again = Outbox::open(folder.path()).unwrap();
     assert_eq!(again.list(10), list);
+    // Notes spare reading the mails; they may be torn, or gone.
+    let notes = folder.path().join("mail.notes");
+    let text = fs::read(&notes).unwrap();
+    fs::write(&notes, &text[..text.len() - 5]).unwrap();
+    assert_eq!(Outbox::open(folder.path()).unwrap().list(10), list);
+    fs::remove_file(&notes).unwrap();
+    assert_eq!(Outbox::open(folder.path()).unwrap().list(10), list);
+    assert_eq!(fs::read_to_string(&notes).unwrap().lines().filter(|line| !line.is_empty()).count(), 3);
     let mail = again.read(&list[0].message_id).await.unwrap().unwrap();
     assert_eq!((mail.raw.len() as u64, mail.header("Subject")), (list[0].bytes, Some("Zwölf 2")));
     assert_eq!((mail.text.as_str(), mail.html.as_str()), ("Hello\n", "<p>Hello</p>"));
@@ -156,24 +164,83 @@ async fn no_id_leads_out_of_the_folder() {
     let mut inside: Vec<_> =
         fs::read_dir(folder.path().join("outbox")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     inside.sort();
-    assert_eq!(inside, ["accepted.log", "mail"]);
+    assert_eq!(inside, ["accepted.log", "mail", "mail.notes"]);
 }
 
-/// Not part of a usual run: how long a hundred thousand mails take to come and to be opened again.
+/// Who asks what became of a mail is told of one that is still in the queue, too.
+#[tokio::test]
+async fn an_outcome_stays_what_it_was() {
+    let folder = TempDir::new().unwrap();
+    let outbox = Arc::new(Outbox::open(folder.path()).unwrap());
+    for round in 0..60_u32 {
+        let handing = tokio::spawn({
+            let outbox = Arc::clone(&outbox);
+            async move { outbox.hand(&numbered(round), &Yes).await }
+        });
+        for _ in 0..round % 4 {
+            tokio::task::yield_now().await;
+        }
+        handing.abort();
+        let gone = handing.await.is_err();
+        let first = outbox.outcome(&numbered(round).message_id).await.unwrap();
+        assert!(gone || first == Outcome::Sent);
+        outbox.hand(&numbered(1_000), &Yes).await.unwrap();
+        assert_eq!(outbox.outcome(&numbered(round).message_id).await.unwrap(), first);
+    }
+}
+
+/// `SMALL_DISK` is a folder on a disk of a few hundred KiB:
+/// `mount -t tmpfs -o size=400k,nr_inodes=2000 tmpfs /tmp/small`.
+#[tokio::test]
+#[ignore = "needs a small disk, in SMALL_DISK"]
+async fn a_full_disk_is_not_now() {
+    let folder = TempDir::new_in(std::env::var_os("SMALL_DISK").unwrap()).unwrap();
+    let outbox = Outbox::open(folder.path()).unwrap();
+    let large = |number: u32| Message { text: "x".repeat(20_000), ..numbered(number) };
+    let mut sent = Vec::new();
+    let full = loop {
+        let message = large(sent.len() as u32);
+        match outbox.hand(&message, &Yes).await.unwrap() {
+            Handed::Accepted => sent.push(message),
+            other => break other,
+        }
+    };
+    assert!(matches!(full, Handed::NotNow(_)), "{full:?}");
+    let next = large(sent.len() as u32);
+    assert_eq!(outbox.outcome(&next.message_id).await.unwrap(), Outcome::NotSent);
+    drop(outbox);
+    let outbox = Outbox::open(folder.path()).unwrap();
+    assert_eq!((outbox.len(), outbox.accepted().await.unwrap().len()), (sent.len(), sent.len()));
+    assert!(sent.len() > 5, "{}", sent.len());
+    for message in &sent {
+        let text = outbox.read(&message.message_id).await.unwrap().unwrap().text;
+        assert_eq!(text, message.text);
+    }
+}
+
+/// Not part of a usual run: how long many mails take to come and to be opened again.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes a minute; run it to measure"]
-async fn a_hundred_thousand_mails() {
+#[ignore = "takes minutes; run it to measure, MAILS says how many"]
+#[allow(clippy::disallowed_methods, reason = "a measurement")]
+async fn many_mails() {
+    let mails = std::env::var("MAILS").map_or(100_000, |mails| mails.parse().unwrap());
     let folder = TempDir::new().unwrap();
     let outbox = Outbox::open(folder.path()).unwrap();
-    for hundred in 0..1_000 {
+    let start = std::time::Instant::now();
+    for hundred in 0..mails / 100 {
         let messages: Vec<Message> = (0..100).map(|i| numbered(hundred * 100 + i)).collect();
         let handed = join_all(messages.iter().map(|message| outbox.hand(message, &Yes))).await;
         assert!(handed.into_iter().all(|handed| handed.unwrap() == Handed::Accepted));
     }
+    println!("{mails} mails, 100 at once: {:?}", start.elapsed());
     drop(outbox);
-    #[allow(clippy::disallowed_methods, reason = "a measurement")]
-    let start = std::time::Instant::now();
-    let outbox = Outbox::open(folder.path()).unwrap();
-    println!("{} mails opened in {:?}", outbox.len(), start.elapsed());
-    assert_eq!(outbox.list(1)[0].headline, "Zwölf 99999");
+    let open = |what: &str| {
+        let start = std::time::Instant::now();
+        let outbox = Outbox::open(folder.path()).unwrap();
+        println!("{} mails opened {what} in {:?}", outbox.len(), start.elapsed());
+        assert_eq!(outbox.list(1)[0].headline, format!("Zwölf {}", mails - 1));
+    };
+    open("with notes");
+    fs::remove_file(folder.path().join("mail.notes")).unwrap();
+    open("without notes");
 }
