@@ -31,10 +31,12 @@ fn main() -> ExitCode {
         }
     };
     let seed = std::env::var(SEED_FROM).ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
-    let even = files.iter().cloned().map(|Named { name, path }| Trial::test(name, move || test(&path, trace)));
-    let rough = files.iter().cloned().map(|Named { name, path }| {
-        Trial::test(format!("rough::{name}"), move || test_rough(&path, seed))
-    });
+    let even =
+        files.iter().cloned().map(|Named { name, path }| Trial::test(name, move || test(&path, trace)));
+    let rough = files
+        .iter()
+        .cloned()
+        .map(|Named { name, path }| Trial::test(format!("rough::{name}"), move || test_rough(&path, seed)));
     libtest_mimic::run(&args, even.chain(rough).collect()).exit_code()
 }
 
@@ -47,7 +49,11 @@ fn test(path: &Path, trace: bool) -> Result<(), Failed> {
         return Err(report.to_string().into());
     }
     let again = play(path, Ground::Even)?;
-    if again.trace == report.trace { Ok(()) } else { Err(differ("two runs differ", &report.trace, &again.trace)) }
+    if again.trace == report.trace {
+        Ok(())
+    } else {
+        Err(differ("two runs differ", &report.trace, &again.trace))
+    }
 }
 
 /// Whatever the engines do, the same is told; it may be minutes late.

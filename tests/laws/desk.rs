@@ -15,7 +15,7 @@ use digest::{
     news::News,
 };
 use model::{
-    Channel, Day, EntryKey, Fate, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value, World,
+    Channel, Day, Entry, EntryKey, Fate, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value, World,
     civil::Zones,
     delivery::Delivery,
     entry::DayKey,
@@ -82,15 +82,23 @@ impl Desk {
         self.world.subjects.entry((of.clone(), subject.clone())).or_default().merge(&state);
     }
 
-    /// An event arrives for a person: its row is stored. The announcement is given back.
+    /// An event of the usual sort arrives for a person.
     pub fn event(&mut self, key: &PersonKey, day: Day, number: usize, because: Reason) -> News {
-        let mut plans =
-            self.catalogue.kinds.get(&because.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
+        match entry(day, number, because) {
+            Row::Entry(entry) => self.arrives(key, entry),
+            Row::Mark(_) => unreachable!("it is an entry"),
+        }
+    }
+
+    /// An entry is stored. Its announcement is given back.
+    pub fn arrives(&mut self, key: &PersonKey, entry: Entry) -> News {
+        let mut plans = self.catalogue.kinds.get(&entry.reason.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
         if plans.is_empty() {
             // As `digest::news` has it: the kind is gone, and any window ends its entries.
             plans.extend(self.catalogue.plans.by_name.keys().next().cloned());
         }
-        self.days.entry(day_key(key, day)).or_default().insert(entry(day, number, because));
+        let day = entry.key.day();
+        self.days.entry(day_key(key, day)).or_default().insert(Row::Entry(entry));
         News::Announced { day, rows: 1, plans }
     }
 

@@ -11,6 +11,7 @@ use store::{Record, Recorded};
 use crate::{
     desk::Desk,
     names::{HOUR_MS, a_day, entry_key, person, reason, subject, tenant},
+    outcomes::{outcome, told},
     seeds::{Dice, schedules},
     texts::{Knobs, catalogue},
 };
@@ -177,33 +178,14 @@ impl Life {
     fn send(&mut self) {
         let ready = self.sending.remove(self.dice.below(self.sending.len()));
         let key = (ready.tenant.clone(), ready.person.clone());
-        let why = self.dice.of(&[Why::NoLongerTrue, Why::SeenBefore, Why::Unsubscribed]);
-        let left: Vec<(EntryKey, Why)> = ready
-            .entries
-            .iter()
-            .filter(|_| self.dice.once_in_a_hundred(20))
-            .map(|entry| (entry.key, why))
-            .collect();
-        let what = match self.dice.below(20) {
-            0..13 => Recorded::Sent,
-            13 => Recorded::Refused,
-            14 => Recorded::Unknown,
-            _ => Recorded::NotSent,
-        };
+        let (what, delivery) = outcome(&mut self.dice, &ready, self.desk.now);
         if what == Recorded::Sent {
-            for entry in ready.entries.iter().filter(|entry| !left.iter().any(|(key, _)| *key == entry.key)) {
-                let times = self.sent.entry((key.clone(), entry.key)).or_default();
+            for entry in told(&ready, &delivery) {
+                let times = self.sent.entry((key.clone(), entry)).or_default();
                 *times += 1;
-                assert_eq!(*times, 1, "{:?} of {key:?} was sent again in {ready:?}", entry.key);
+                assert_eq!(*times, 1, "{entry:?} of {key:?} was sent again in {ready:?}");
             }
         }
-        let delivery = if what == Recorded::NotSent {
-            let wait = self.dice.ms(1_000, 9 * HOUR_MS);
-            report::deferred(&ready, self.desk.now.plus(wait), self.desk.now)
-        } else {
-            let (ready_id, attempt, at) = (ready.id, ready.attempt, self.desk.now);
-            report::of_record(&ready, &Record { ready: ready_id, attempt, at, what, left })
-        };
         self.desk.report(delivery.clone());
         if self.dice.once_in_a_hundred(20) {
             self.desk.report(delivery);

@@ -3,12 +3,14 @@
 
 mod desk;
 mod names;
+mod outcomes;
 mod room;
 mod seeds;
 mod texts;
 
 mod law_1;
 mod law_10;
+mod law_11;
 mod law_12;
 mod law_2;
 mod law_3_times;

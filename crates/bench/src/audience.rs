@@ -70,14 +70,16 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
 
 async fn tell(dir: &std::path::Path, size: usize) -> anyhow::Result<(Duration, bool)> {
     let clock = Clock::real(0);
-    let topics: Arc<dyn Topics> = Arc::new(topic::embedded::Embedded::open(&dir.join("topics"), clock.clone())?);
+    let topics: Arc<dyn Topics> =
+        Arc::new(topic::embedded::Embedded::open(&dir.join("topics"), clock.clone())?);
     let store: Arc<dyn Store> = Arc::new(store::embedded::Embedded::open(&dir.join("store"))?);
     let keep = Retention::Milliseconds(i64::MAX);
     let specs = [(topics::EVENTS, 64), (topics::PENDING, 64), (topics::QUARANTINE, 1)]
         .map(|(name, partitions)| TopicSpec { name: name.into(), partitions, retention: keep });
     topics.declare(&specs).await?;
     let (tenant, author) = (Tenant::new("bench")?, SubjectRef::new("author:1")?);
-    let persons: Vec<Person> = (0..size).map(|n| Person::new(&format!("person-{n}"))).collect::<Result<_, _>>()?;
+    let persons: Vec<Person> =
+        (0..size).map(|n| Person::new(&format!("person-{n}"))).collect::<Result<_, _>>()?;
     for some in persons.chunks(1_000) {
         let follow = |person: &Person| Follow {
             tenant: tenant.clone(),
@@ -111,7 +113,9 @@ async fn tell(dir: &std::path::Path, size: usize) -> anyhow::Result<(Duration, b
 
 fn bench_catalogue() -> anyhow::Result<Catalogue> {
     let template = |name: &str| match name {
-        "mail.mjml" => Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned()),
+        "mail.mjml" => {
+            Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
+        }
         _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
     };
     Catalogue::parse(CATALOGUE, "bench.yaml", &template).map_err(|problems| anyhow::anyhow!("{problems}"))
@@ -152,7 +156,12 @@ async fn committed(topics: &dyn Topics) -> anyhow::Result<()> {
     bail!("the room did not commit within {} s", PATIENCE.as_secs())
 }
 
-async fn check(topics: &dyn Topics, store: &dyn Store, event: &Event, persons: &[Person]) -> anyhow::Result<bool> {
+async fn check(
+    topics: &dyn Topics,
+    store: &dyn Store,
+    event: &Event,
+    persons: &[Person],
+) -> anyhow::Result<bool> {
     let day = event.entry_key().day();
     let key = |person: &Person| DayKey { tenant: event.tenant.clone(), person: person.clone(), day };
     for some in persons.chunks(1_000) {

@@ -21,7 +21,11 @@ pub use report::{Figure, Oracle, Report};
 
 /// What there is to run: name, what it measures, and the size it has by default.
 pub const BENCHES: [(&str, &str, usize); 3] = [
-    ("log", "records appended to a topic, acknowledged durable, against a raw loop on the same engine", 100_000),
+    (
+        "log",
+        "records appended to a topic, acknowledged durable, against a raw loop on the same engine",
+        100_000,
+    ),
     ("rows", "rows written into days, one per person, acknowledged durable, against a raw loop", 50_000),
     ("fanout", "one event to so many followers: stored, announced, committed; against a raw loop", 12_000),
 ];
@@ -30,7 +34,11 @@ pub const BENCHES: [(&str, &str, usize); 3] = [
 pub const ROUNDS: usize = 5;
 
 /// Runs a bench by its name, telling `progress` what it is doing.
-pub async fn run(name: &str, size: Option<usize>, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+pub async fn run(
+    name: &str,
+    size: Option<usize>,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<Report> {
     let Some((_, _, default)) = BENCHES.iter().find(|(known, _, _)| *known == name) else {
         let names: Vec<&str> = BENCHES.iter().map(|(name, _, _)| *name).collect();
         anyhow::bail!("there is no bench `{name}`: try one of {}", names.join(", "));

@@ -46,7 +46,15 @@ impl Figure {
         let against = median(&sorted(raw.iter().map(per_second)));
         let value = median(&ours);
         let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
-        Self { name: name.into(), value, unit: "per second".into(), least, most, against, ratio: value / against }
+        Self {
+            name: name.into(),
+            value,
+            unit: "per second".into(),
+            least,
+            most,
+            against,
+            ratio: value / against,
+        }
     }
 
     /// Seconds for the whole.
@@ -55,7 +63,15 @@ impl Figure {
         let against = median(&sorted(raw.iter().map(Duration::as_secs_f64)));
         let value = median(&ours);
         let (least, most) = (ours.first().copied().unwrap_or(0.0), ours.last().copied().unwrap_or(0.0));
-        Self { name: name.into(), value, unit: "seconds".into(), least, most, against, ratio: value / against }
+        Self {
+            name: name.into(),
+            value,
+            unit: "seconds".into(),
+            least,
+            most,
+            against,
+            ratio: value / against,
+        }
     }
 }
 
@@ -80,7 +96,10 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} on {} ({})", self.bench, self.engine, self.machine)?;
         for Figure { name, value, unit, least, most, against, ratio } in &self.figures {
-            writeln!(f, "  {name}: {value:.4} {unit} (from {least:.4} to {most:.4}); raw loop {against:.4}; ratio {ratio:.2}")?;
+            writeln!(
+                f,
+                "  {name}: {value:.4} {unit} (from {least:.4} to {most:.4}); raw loop {against:.4}; ratio {ratio:.2}"
+            )?;
         }
         write!(f, "  checked: {}: {}", self.oracle.checked, if self.oracle.held { "held" } else { "BROKEN" })
     }

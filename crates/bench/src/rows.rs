@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use model::{
-    Because, Day, Entry, EntryKey, EventKey, Kind, Millis, Person, Reason, Row, SubjectRef, Tenant, entry::DayKey,
+    Because, Day, Entry, EntryKey, EventKey, Kind, Millis, Person, Reason, Row, SubjectRef, Tenant,
+    entry::DayKey,
 };
 use runtime::{Clock, clock::Stopwatch};
 use store::{DayRows, Days, embedded::Embedded};

@@ -115,7 +115,9 @@ impl Deciding<'_> {
     fn step(&self, decided: &mut Decided, key: &PersonKey, input: Input<'_>) {
         let unknown = PersonRecord::default();
         let record = self.record(decided, key).unwrap_or(&unknown);
-        let zone = self.zones.get_or_utc(self.facts.profiles.get(key).and_then(|state: &State| state.text(profile::ZONE)));
+        let zone = self
+            .zones
+            .get_or_utc(self.facts.profiles.get(key).and_then(|state: &State| state.text(profile::ZONE)));
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
         let plans = &self.catalogue.plans;
         let at = At { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans };

@@ -33,7 +33,8 @@ pub fn day_key(key: &PersonKey, day: Day) -> DayKey {
 impl Facts {
     /// The days of a window, folded with the marks that are still owed to them.
     pub fn view(&self, key: &PersonKey, window: &Window, record: &PersonRecord) -> DayView {
-        let rows = window.days.iter().flat_map(|day| self.days.get(&day_key(key, *day)).into_iter().flatten());
+        let rows =
+            window.days.iter().flat_map(|day| self.days.get(&day_key(key, *day)).into_iter().flatten());
         let mut view = model::fold::fold(rows);
         for row in record.owed_rows() {
             view.add(&row);
@@ -42,7 +43,13 @@ impl Facts {
     }
 
     /// Entries of a window that still wait on the plan's channel, each with whether it still holds.
-    pub fn candidates(&self, key: &PersonKey, view: &DayView, plan: &Plan, catalogue: &Catalogue) -> Vec<Candidate> {
+    pub fn candidates(
+        &self,
+        key: &PersonKey,
+        view: &DayView,
+        plan: &Plan,
+        catalogue: &Catalogue,
+    ) -> Vec<Candidate> {
         let nobody = State::default();
         let reached = reachable(self.profiles.get(key).unwrap_or(&nobody), plan.channel);
         let mut candidates = Vec::new();
@@ -76,8 +83,18 @@ impl Facts {
         Some(Candidate { key: at, subject, reasons, rank, holds, maybe: entry.maybe_sent() })
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a rank only orders, and milliseconds fit 53 bits for ages")]
-    fn rank(&self, tenant: &Tenant, subject: &model::SubjectRef, at: EntryKey, reasons: &[Reason], plan: &Plan) -> f64 {
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a rank only orders, and milliseconds fit 53 bits for ages"
+    )]
+    fn rank(
+        &self,
+        tenant: &Tenant,
+        subject: &model::SubjectRef,
+        at: EntryKey,
+        reasons: &[Reason],
+        plan: &Plan,
+    ) -> f64 {
         let section = reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min();
         let field = |name: &str| self.world.state(tenant, subject).and_then(|state| state.get(name));
         match section.and_then(|index| plan.sections.get(index)).map(|section| &section.order) {

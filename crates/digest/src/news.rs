@@ -13,7 +13,11 @@ use crate::{config::GROUP, memory::PersonKey};
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
     /// Rows were written into a day, and these plans care.
-    Announced { day: Day, rows: u32, plans: Vec<PlanName> },
+    Announced {
+        day: Day,
+        rows: u32,
+        plans: Vec<PlanName>,
+    },
     /// The profile changed.
     Profile,
     Delivered(Box<Delivery>),
@@ -34,7 +38,9 @@ pub fn read(records: &[Record], catalogue: &Catalogue, now: Millis) -> anyhow::R
     for record in records {
         let value = record.value.as_deref().unwrap_or_default();
         let result = match &*record.topic {
-            topics::PENDING => wire::pending::decode(value).map(|pending| announced(&mut read, pending, catalogue)),
+            topics::PENDING => {
+                wire::pending::decode(value).map(|pending| announced(&mut read, pending, catalogue))
+            }
             _ => wire::inbox::decode(value).map(|inbox| heard(&mut read, inbox)),
         };
         if let Err(undecodable) = result {

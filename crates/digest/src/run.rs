@@ -183,8 +183,14 @@ impl Digest {
         let (windows, persons) = self.partitions.get(&partition).map_or((0, 0), |m| (m.windows(), m.len()));
         let label = partition.to_string();
         let metrics = &self.ports.metrics;
-        metrics.windows_open.with_label_values(&[label.as_str()]).set(i64::try_from(windows).unwrap_or(i64::MAX));
-        metrics.persons_remembered.with_label_values(&[label.as_str()]).set(i64::try_from(persons).unwrap_or(i64::MAX));
+        metrics
+            .windows_open
+            .with_label_values(&[label.as_str()])
+            .set(i64::try_from(windows).unwrap_or(i64::MAX));
+        metrics
+            .persons_remembered
+            .with_label_values(&[label.as_str()])
+            .set(i64::try_from(persons).unwrap_or(i64::MAX));
     }
 }
 
@@ -210,21 +216,25 @@ async fn load(
 ) -> anyhow::Result<Facts> {
     let mut facts = Facts::default();
     let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
-    let persons: std::collections::BTreeSet<&PersonKey> = news.keys().chain(due).chain(acknowledged).collect();
-    let keys: Vec<StateKey> = persons.iter().map(|key| StateKey::Person(key.0.clone(), key.1.clone())).collect();
+    let persons: std::collections::BTreeSet<&PersonKey> =
+        news.keys().chain(due).chain(acknowledged).collect();
+    let keys: Vec<StateKey> =
+        persons.iter().map(|key| StateKey::Person(key.0.clone(), key.1.clone())).collect();
     let profiles = ports.store.states(&keys).await.context("profiles")?;
     facts.profiles = persons.iter().map(|key| (*key).clone()).zip(profiles).collect();
 
     let windows = due.iter().filter_map(|key| Some((key, memory.get(key)?)));
     let windows = windows.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
     let due_windows: Vec<_> = windows.filter(|(_, window)| window.due <= closing).collect();
-    let mut days: Vec<_> = due_windows.iter().flat_map(|(key, w)| w.days.iter().map(|day| day_key(key, *day))).collect();
+    let mut days: Vec<_> =
+        due_windows.iter().flat_map(|(key, w)| w.days.iter().map(|day| day_key(key, *day))).collect();
     days.sort();
     days.dedup();
     let rows = ports.store.read(&days, now).await.context("days")?;
     facts.days = days.into_iter().zip(rows).collect();
     let refers_to = |state: &State| ports.catalogue.related_refs(state);
-    facts.world = world::load(&*ports.store, wanted(&facts.days), &refers_to).await.context("the world of the days")?;
+    facts.world =
+        world::load(&*ports.store, wanted(&facts.days), &refers_to).await.context("the world of the days")?;
     Ok(facts)
 }
 

@@ -49,7 +49,9 @@ plans:
 
 fn catalogue() -> Catalogue {
     let template = |name: &str| match name {
-        "mail.mjml" => Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned()),
+        "mail.mjml" => {
+            Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
+        }
         _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
     };
     Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
@@ -86,7 +88,8 @@ impl World {
         let clock = Clock::still(EIGHT);
         let topics: Arc<dyn Topics> =
             Arc::new(topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap());
-        let store: Arc<dyn Store> = Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
+        let store: Arc<dyn Store> =
+            Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
         let spec = |name: &str, partitions, retention| TopicSpec { name: name.into(), partitions, retention };
         let kept = Retention::Milliseconds(i64::MAX);
         let specs = [
@@ -172,7 +175,10 @@ impl World {
         let follow = Follow { tenant: tenant(), person: ann(), target: author.clone(), version: 1, on: true };
         self.store.follow(vec![follow]).await.unwrap();
         let work = subject(&format!("work:{n}"));
-        let state = State::at(1, [("public", Some(Value::Flag(public))), ("author", Some(Value::Ref(author.clone())))]);
+        let state = State::at(
+            1,
+            [("public", Some(Value::Flag(public))), ("author", Some(Value::Ref(author.clone())))],
+        );
         self.store.merge(vec![(StateKey::Subject(tenant(), work.clone()), state)]).await.unwrap();
         let key = EntryKey { occurred: Millis(occurred), event: EventKey([n; 16]) };
         let kind = Kind::new("work_out").unwrap();
@@ -180,7 +186,8 @@ impl World {
         let day = DayKey { tenant: tenant(), person: ann(), day: key.day() };
         let rows = vec![Row::Entry(Entry { key, reason, subject: work })];
         self.store.write(vec![DayRows { key: day, rows }], Millis(self.clock.now())).await.unwrap();
-        let announcement = Announcement { person: ann(), day: key.day(), rows: 1, kinds: vec![kind], full: false };
+        let announcement =
+            Announcement { person: ann(), day: key.day(), rows: 1, kinds: vec![kind], full: false };
         let pending = Pending { tenant: tenant(), announcements: vec![announcement] };
         self.append(topics::PENDING, wire::pending::encode(&pending).unwrap()).await;
         key
@@ -188,7 +195,10 @@ impl World {
 
     async fn append(&self, topic: &str, value: Vec<u8>) {
         let (partition, key) = (partition::of_person(&tenant(), &ann()), b"ann".to_vec());
-        self.topics.append(vec![NewRecord { topic: topic.into(), partition, key, value: Some(value) }]).await.unwrap();
+        self.topics
+            .append(vec![NewRecord { topic: topic.into(), partition, key, value: Some(value) }])
+            .await
+            .unwrap();
     }
 
     async fn to(&self, at: i64) {

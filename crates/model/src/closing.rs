@@ -101,7 +101,9 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
     let mut live = Vec::new();
     for candidate in candidates {
         match (candidate.holds, candidate.section(plan)) {
-            (Ok(()), Some(_)) if candidate.key.day() < oldest => sorted.ended.push((candidate.key, Why::Expired)),
+            (Ok(()), Some(_)) if candidate.key.day() < oldest => {
+                sorted.ended.push((candidate.key, Why::Expired));
+            }
             (Ok(()), Some(section)) => live.push((section, candidate)),
             (Ok(()), None) => sorted.ended.push((candidate.key, Why::KindGone)),
             (Err(why), _) => sorted.ended.push((candidate.key, why)),
@@ -155,7 +157,8 @@ fn end(record: &mut PersonRecord, plan: &Plan, sorted: &mut Sorted, at: &At<'_>)
     let (gone, carried) = std::mem::take(&mut sorted.carried).into_iter().partition(past);
     sorted.carried = carried;
     sorted.ended.extend(gone.into_iter().map(|candidate: Candidate| (candidate.key, Why::Expired)));
-    let room = RECORD_BYTES_MAX.saturating_sub(record.weight() + CLOSING_BYTES_MAX) / (KEY_BYTES + MARK_BYTES);
+    let room =
+        RECORD_BYTES_MAX.saturating_sub(record.weight() + CLOSING_BYTES_MAX) / (KEY_BYTES + MARK_BYTES);
     let most = room.clamp(1, CLOSING_KEYS_MAX - READY_ENTRIES_MAX);
     let rest = sorted.ended.split_off(sorted.ended.len().min(most));
     let reasons: BTreeSet<Why> = sorted.ended.iter().map(|(_, why)| *why).collect();

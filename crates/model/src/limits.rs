@@ -66,8 +66,8 @@ const _: () = assert!(DAY_LIFE_MS > LATE_MS_MAX + LAST_CALL_MS);
 const _: () = assert!(WINDOW_DAYS_MAX as i64 * DAY_MS >= DAY_LIFE_MS);
 const _: () = assert!(READY_ENTRIES_MAX <= CLOSING_KEYS_MAX);
 // What a closing tells and carries has its keys and, for each day, two marks.
-const _: () =
-    assert!((READY_ENTRIES_MAX + CARRIED_KEYS_MAX) * 24 + WINDOW_DAYS_MAX * 64 < CLOSING_BYTES_MAX);
+const _: () = assert!((READY_ENTRIES_MAX + CARRIED_KEYS_MAX) * 24 + WINDOW_DAYS_MAX * 64 < CLOSING_BYTES_MAX);
 // It fits beside the windows and the Readys that wait.
-const _: () = assert!(CLOSING_BYTES_MAX + WAITING_BYTES_MAX + WINDOWS_PER_PERSON_MAX * 384 <= RECORD_BYTES_MAX);
+const _: () =
+    assert!(CLOSING_BYTES_MAX + WAITING_BYTES_MAX + WINDOWS_PER_PERSON_MAX * 384 <= RECORD_BYTES_MAX);
 const _: () = assert!(DAY_ROWS_FULL as usize * 2 < DAY_ROWS_READ_MAX);

@@ -106,7 +106,8 @@ impl PersonRecord {
     /// How many bytes this takes at most when written; the record's limit is kept by this.
     pub fn weight(&self) -> usize {
         let names = 2 * (ID_BYTES_MAX + 3) + 64;
-        let windows = self.windows.iter().map(|w| 48 + w.plan.as_str().len() + w.key.len() + 5 * w.days.len());
+        let windows =
+            self.windows.iter().map(|w| 48 + w.plan.as_str().len() + w.key.len() + 5 * w.days.len());
         let owed = self.owed.iter().map(|owed| MARK_BYTES + KEY_BYTES * owed.mark.covers.len());
         let told = self.told_on.keys().map(|plan| 12 + plan.as_str().len());
         names
@@ -120,7 +121,8 @@ impl PersonRecord {
     /// The part of it that Readys which wait for another attempt take.
     pub fn waiting_weight(&self) -> usize {
         let entry = |entry: &ReadyEntry| {
-            let reasons = entry.reasons.iter().map(|r| 8 + r.kind.as_str().len() + r.because.to_string().len());
+            let reasons =
+                entry.reasons.iter().map(|r| 8 + r.kind.as_str().len() + r.because.to_string().len());
             KEY_BYTES + 16 + entry.subject.as_str().len() + reasons.sum::<usize>()
         };
         let one = |waiting: &Waiting| {

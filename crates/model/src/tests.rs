@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Because, Channel, Day, Entry, EntryKey, EventKey, Fate, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row,
-    SubjectRef, Tenant, What, Why,
+    Because, Channel, Day, Entry, EntryKey, EventKey, Fate, Kind, Mark, Millis, Person, PlanName, ReadyId,
+    Reason, Row, SubjectRef, Tenant, What, Why,
     civil::{Zone, Zones},
     closing::Candidate,
     delivery::{Delivery, Outcome},
@@ -90,7 +90,11 @@ impl Bench {
             name: PlanName::new("morning").unwrap(),
             hash: 1,
             channel: Channel::Email,
-            close: Close::Daily { at: LocalTime { hour: 9, minute: 0 }, zone: ZoneRule::Person, spread_ms: 0 },
+            close: Close::Daily {
+                at: LocalTime { hour: 9, minute: 0 },
+                zone: ZoneRule::Person,
+                spread_ms: 0,
+            },
             look_back_days: 7,
             at_least,
             once_per: OncePer::Subject,
@@ -99,7 +103,14 @@ impl Bench {
         let mut plans = Plans::default();
         plans.by_name.insert(plan.name.clone(), plan);
         let (tenant, person) = (Tenant::new("t").unwrap(), Person::new("ann").unwrap());
-        Self { tenant, person, zones: Zones::bundled(), zone: Zone::UTC, plans, record: PersonRecord::default() }
+        Self {
+            tenant,
+            person,
+            zones: Zones::bundled(),
+            zone: Zone::UTC,
+            plans,
+            record: PersonRecord::default(),
+        }
     }
 
     fn step(&mut self, now: i64, input: Input<'_>) -> Effects {
@@ -141,7 +152,8 @@ fn a_window_opens_once_and_closes_at_the_local_time() {
     bench.announce(2_000, 0);
     assert_eq!(bench.record.windows.len(), 1);
     assert_eq!(bench.record.next_due(), Some(Millis(NINE)));
-    let ready = bench.close(NINE, vec![candidate(500, 1, "work:1", Ok(())), candidate(900, 2, "work:2", Ok(()))]);
+    let ready =
+        bench.close(NINE, vec![candidate(500, 1, "work:1", Ok(())), candidate(900, 2, "work:2", Ok(()))]);
     assert_eq!(ready.len(), 1);
     let told: Vec<_> = ready[0].entries.iter().map(|entry| entry.subject.as_str()).collect();
     assert_eq!(told, ["work:2", "work:1"], "newest first");
@@ -260,7 +272,10 @@ fn a_deferred_ready_is_issued_again_when_its_instant_comes() {
     bench.announce(1_000, 0);
     let ready = bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]).remove(0);
     let until = Millis(NINE + 30_000);
-    bench.step(NINE + 6, Input::Reported(&delivery(&ready, Outcome::Deferred { until, ready: ready.clone() })));
+    bench.step(
+        NINE + 6,
+        Input::Reported(&delivery(&ready, Outcome::Deferred { until, ready: ready.clone() })),
+    );
     assert_eq!(bench.record.next_due(), Some(until));
     assert!(bench.step(NINE + 7, Input::Again).ready.is_empty());
     let again = bench.step(until.0, Input::Again).ready;

@@ -199,7 +199,9 @@ fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
                 record.waiting.retain(|waiting| waiting.ready.id != ready);
                 record.waiting.push(again);
                 // Too much to remember: the entries wait in their days instead, for the next digest.
-                if record.waiting.len() > WAITING_PER_PERSON_MAX || record.waiting_weight() > WAITING_BYTES_MAX {
+                if record.waiting.len() > WAITING_PER_PERSON_MAX
+                    || record.waiting_weight() > WAITING_BYTES_MAX
+                {
                     record.waiting.pop();
                     let back: Vec<_> = deferred.entries.iter().map(|entry| entry.key).collect();
                     give_back(record, delivery, &back, false, at);

@@ -71,7 +71,8 @@ fn holds(
         Fate::Read | Fate::Cleared => return Err(Why::SeenBefore),
         Fate::Ended(why) => return Err(why),
     }
-    let reasons = entry.reasons.iter().filter(|reason| catalogue.kinds.contains_key(&reason.kind)).cloned().collect();
+    let reasons =
+        entry.reasons.iter().filter(|reason| catalogue.kinds.contains_key(&reason.kind)).cloned().collect();
     still(world, (&ready.tenant, &ready.person), &entry.subject, &reasons, catalogue)
 }
 

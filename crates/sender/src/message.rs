@@ -27,7 +27,8 @@ pub struct Making<'a> {
 impl Making<'_> {
     /// The message for what is left of a Ready. From the same facts the same bytes.
     pub fn message(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> anyhow::Result<Message> {
-        let plan = self.catalogue.plans.by_name.get(&ready.plan).context("the plan is not in the catalogue")?;
+        let plan =
+            self.catalogue.plans.by_name.get(&ready.plan).context("the plan is not in the catalogue")?;
         let mail = self.catalogue.mails.get(&ready.plan).context("the plan has no mail")?;
         let of_tenant = self.subjects.iter().filter(|((tenant, _), _)| *tenant == ready.tenant);
         let related: BTreeMap<SubjectRef, State> =
@@ -82,7 +83,8 @@ fn said(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<Said>> {
     for entry in told {
         let Some(section) = plan.sections.get(usize::from(entry.section)) else { continue };
         let items = &mut sections[usize::from(entry.section)];
-        let same = items.iter_mut().find(|item| plan.once_per == OncePer::Subject && item.subject == entry.subject);
+        let same =
+            items.iter_mut().find(|item| plan.once_per == OncePer::Subject && item.subject == entry.subject);
         if let Some(item) = same {
             let new = entry.reasons.iter().filter(|reason| !item.reasons.contains(reason)).cloned();
             let new: Vec<Reason> = new.collect();
@@ -116,6 +118,10 @@ fn sections<'a>(
     };
     let filled = plan.sections.iter().zip(said).filter(|(_, said)| !said.is_empty());
     filled
-        .map(|(section, said)| SectionInput { title: &section.title, items: said.iter().map(item).collect(), more: 0 })
+        .map(|(section, said)| SectionInput {
+            title: &section.title,
+            items: said.iter().map(item).collect(),
+            more: 0,
+        })
         .collect()
 }

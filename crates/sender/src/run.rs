@@ -61,7 +61,13 @@ pub struct Ports {
 
 /// The topic the sender reads.
 pub fn membership() -> Membership {
-    Membership { group: GROUP.into(), lead: topics::READY.into(), companions: Vec::new(), state: None, mode: Mode::Plain }
+    Membership {
+        group: GROUP.into(),
+        lead: topics::READY.into(),
+        companions: Vec::new(),
+        state: None,
+        mode: Mode::Plain,
+    }
 }
 
 /// Runs the sender until the shutdown.
@@ -152,7 +158,8 @@ impl Sender {
         let now = Millis(self.ports.clock.now());
         let mut journalled = loaded.journal.get(&ready.id).cloned().unwrap_or_default();
         let delivery = loop {
-            let taken = if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past(ready, &journalled) };
+            let taken =
+                if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past(ready, &journalled) };
             break match taken {
                 Past::Ended(record) => report::of_record(ready, &record),
                 Past::NotBefore(until) => report::deferred(ready, until, now),
@@ -174,7 +181,8 @@ impl Sender {
 
     /// Whether a claim without a record may still be sent by whoever has it.
     async fn is_held(&self, ready: &Ready, claim: &Claim) -> anyhow::Result<bool> {
-        Ok(Millis(self.ports.clock.now()) <= claim.deadline && self.outcome(ready).await? != courier::Outcome::Sent)
+        Ok(Millis(self.ports.clock.now()) <= claim.deadline
+            && self.outcome(ready).await? != courier::Outcome::Sent)
     }
 
     async fn outcome(&self, ready: &Ready) -> anyhow::Result<courier::Outcome> {
@@ -193,15 +201,21 @@ impl Sender {
         // What the claim did not tell stays behind, for the reason that it has now.
         let now = Millis(self.ports.clock.now());
         let facts = loaded.facts.get(&ready.id);
-        let why = facts.map(|facts| check::check(ready, facts, &loaded.world, &self.ports.catalogue, now).left);
-        let why = |key| why.iter().flatten().find(|(other, _)| *other == key).map_or(model::Why::NoLongerTrue, |(_, why)| *why);
+        let why =
+            facts.map(|facts| check::check(ready, facts, &loaded.world, &self.ports.catalogue, now).left);
+        let why = |key| {
+            why.iter()
+                .flatten()
+                .find(|(other, _)| *other == key)
+                .map_or(model::Why::NoLongerTrue, |(_, why)| *why)
+        };
         let left = ready.entries.iter().filter(|entry| !claim.told.contains(&entry.key));
         let left = left.map(|entry| (entry.key, why(entry.key))).collect();
         let ours = self.record(ready, claim.attempt, what, left).await?;
         // Whoever had the claim may have recorded it a moment before: the first record stands.
         let found = self.ports.store.journalled(&ready.tenant, &[ready.id]).await.context("journal")?;
-        let standing = found.into_iter().flat_map(|found| found.records);
-        Ok(standing.into_iter().find(|record| record.attempt == claim.attempt).unwrap_or(ours))
+        let mut standing = found.into_iter().flat_map(|found| found.records);
+        Ok(standing.find(|record| record.attempt == claim.attempt).unwrap_or(ours))
     }
 
     /// Checks, claims, hands over, records.
@@ -289,7 +303,8 @@ impl Sender {
         let mut journal = BTreeMap::new();
         let tenants: BTreeSet<&Tenant> = readys.iter().map(|ready| &ready.tenant).collect();
         for tenant in tenants {
-            let ids: Vec<_> = readys.iter().filter(|ready| ready.tenant == *tenant).map(|ready| ready.id).collect();
+            let ids: Vec<_> =
+                readys.iter().filter(|ready| ready.tenant == *tenant).map(|ready| ready.id).collect();
             let found = self.ports.store.journalled(tenant, &ids).await.context("journal")?;
             journal.extend(ids.into_iter().zip(found));
         }
@@ -307,7 +322,9 @@ impl Sender {
             facts.insert(ready.id, Facts { profile, view });
         }
         let refers_to = |state: &State| self.ports.catalogue.related_refs(state);
-        let world = world::load(&*self.ports.store, wanted(readys), &refers_to).await.context("the world of readys")?;
+        let world = world::load(&*self.ports.store, wanted(readys), &refers_to)
+            .await
+            .context("the world of readys")?;
         Ok(Loaded { journal, facts, world })
     }
 

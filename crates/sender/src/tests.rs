@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use catalogue::Catalogue;
 use model::{
-    Because, Channel, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row, State,
-    SubjectRef, Tenant, Value, What, Why, World,
+    Because, Channel, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row,
+    State, SubjectRef, Tenant, Value, What, Why, World,
     delivery::Outcome,
     fold::fold,
     person::profile,
@@ -48,7 +48,9 @@ plans:
 
 fn catalogue() -> Catalogue {
     let template = |name: &str| match name {
-        "mail.mjml" => Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned()),
+        "mail.mjml" => {
+            Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
+        }
         _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
     };
     Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))

@@ -85,7 +85,8 @@ impl Client {
             let what = format!("process {pid} should answer at {address} and does not: {error}");
             Failure::unreachable(what)
         })?;
-        let retry_after = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after =
+            answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         let status = answer.status().as_u16();
         let text = answer.body_mut().read_to_string().context("read the answer")?;
         let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
@@ -97,7 +98,9 @@ impl Said {
     /// The answer, if it is a good one.
     pub fn good<T: DeserializeOwned>(self) -> Result<T, Failure> {
         if (200..300).contains(&self.status) {
-            return serde_json::from_value(self.body).context("understand the answer").map_err(Failure::Failed);
+            return serde_json::from_value(self.body)
+                .context("understand the answer")
+                .map_err(Failure::Failed);
         }
         let why = self.error();
         Err(match self.status {

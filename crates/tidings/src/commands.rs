@@ -25,7 +25,11 @@ pub fn main() -> Result<(), Failure> {
         Err(said) => {
             // Help and version are data, everything else is talk; clap knows which is which.
             said.print()?;
-            return if said.exit_code() == 0 { Err(Failure::Closed) } else { Err(Failure::Usage(String::new())) };
+            return if said.exit_code() == 0 {
+                Err(Failure::Closed)
+            } else {
+                Err(Failure::Usage(String::new()))
+            };
         }
     };
     let Merged { config, sources } = merged(&cli)?;

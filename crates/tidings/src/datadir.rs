@@ -62,7 +62,8 @@ impl DataDir {
                 let mut pid = String::new();
                 drop(lock.read_to_string(&mut pid));
                 let path = path.display();
-                let who = if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
+                let who =
+                    if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
                 return Err(Failure::refused(format!("another tidings{who} has {path} open; one at a time")));
             }
             Err(TryLockError::Error(error)) => {
@@ -133,7 +134,9 @@ impl DemoClock {
     pub fn open(dir: &Path) -> anyhow::Result<Self> {
         let path = dir.join("clock");
         let ahead = match fs::read_to_string(&path) {
-            Ok(text) => text.trim().parse::<i64>().with_context(|| format!("{} is no number", path.display()))?,
+            Ok(text) => {
+                text.trim().parse::<i64>().with_context(|| format!("{} is no number", path.display()))?
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
@@ -206,7 +209,8 @@ mod tests {
         let data = DataDir::hold(dir.path()).unwrap();
         assert!(Admin::read(dir.path()).unwrap().is_none());
         let token = SecretString::from("t0ken");
-        let admin = Admin { address: "http://127.0.0.1:1".to_owned(), token, tenant: "main".to_owned(), pid: 7 };
+        let admin =
+            Admin { address: "http://127.0.0.1:1".to_owned(), token, tenant: "main".to_owned(), pid: 7 };
         data.publish(&admin).unwrap();
         let mode = fs::metadata(dir.path().join("admin.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -89,10 +89,8 @@ pub async fn read(
     let names = names(store, tenant, views.iter().flat_map(|(_, entries)| entries), called).await?;
     let line = |(key, view): &(EntryKey, EntryView)| entry(*key, view, &journal, &names);
     let days = views.iter().filter(|(_, entries)| !entries.is_empty());
-    let days = days.map(|(day, entries)| OneDay {
-        day: day.to_string(),
-        entries: entries.iter().map(line).collect(),
-    });
+    let days = days
+        .map(|(day, entries)| OneDay { day: day.to_string(), entries: entries.iter().map(line).collect() });
     Ok(Days { person: person.to_string(), days: days.collect() })
 }
 

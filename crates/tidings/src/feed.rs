@@ -38,7 +38,9 @@ pub struct Fed {
 }
 
 /// Reads items from an array, or from one object a line; the first character that is not blank decides.
-pub fn items<R: BufRead + 'static>(mut reader: R) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Item>>>> {
+pub fn items<R: BufRead + 'static>(
+    mut reader: R,
+) -> anyhow::Result<Box<dyn Iterator<Item = anyhow::Result<Item>>>> {
     let first = loop {
         let Some(byte) = reader.fill_buf()?.first().copied() else { break None };
         if !byte.is_ascii_whitespace() || byte == b'\n' {
@@ -49,9 +51,13 @@ pub fn items<R: BufRead + 'static>(mut reader: R) -> anyhow::Result<Box<dyn Iter
     if first == Some(b'[') {
         let mut text = String::new();
         reader.take(ARRAY_BYTES_MAX + 1).read_to_string(&mut text)?;
-        anyhow::ensure!(text.len() as u64 <= ARRAY_BYTES_MAX, "an array this long is better written as lines");
+        anyhow::ensure!(
+            text.len() as u64 <= ARRAY_BYTES_MAX,
+            "an array this long is better written as lines"
+        );
         let list: Vec<&RawValue> = serde_json::from_str(&text)?;
-        let items: Vec<_> = (0..).zip(list).map(|(place, item)| Ok(Item { place, text: flat(item.get()) })).collect();
+        let items: Vec<_> =
+            (0..).zip(list).map(|(place, item)| Ok(Item { place, text: flat(item.get()) })).collect();
         return Ok(Box::new(items.into_iter()));
     }
     Ok(Box::new(Lines { reader, number: 0 }))
@@ -77,7 +83,10 @@ impl<R: BufRead> Iterator for Lines<R> {
             match self.reader.by_ref().take(LINE_BYTES_MAX + 1).read_line(&mut text) {
                 Ok(0) => return None,
                 Ok(read) if read as u64 > LINE_BYTES_MAX => {
-                    return Some(Err(anyhow::anyhow!("line {} is longer than {LINE_BYTES_MAX} bytes", self.number)));
+                    return Some(Err(anyhow::anyhow!(
+                        "line {} is longer than {LINE_BYTES_MAX} bytes",
+                        self.number
+                    )));
                 }
                 Ok(_) if text.trim().is_empty() => {}
                 Ok(_) => return Some(Ok(Item { place: self.number, text: text.trim().to_owned() })),
@@ -130,7 +139,12 @@ impl Piece {
         self.items.push(item);
     }
 
-    fn send(&mut self, client: &Client, fed: &mut Fed, refused: &mut impl FnMut(&Item, &str)) -> Result<(), Failure> {
+    fn send(
+        &mut self,
+        client: &Client,
+        fed: &mut Fed,
+        refused: &mut impl FnMut(&Item, &str),
+    ) -> Result<(), Failure> {
         let Self { path, items, .. } = std::mem::take(self);
         let Some(path) = path else { return Ok(()) };
         let lines: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
@@ -163,7 +177,8 @@ impl Piece {
 /// Posts a body, and again while the house is behind; one key, so that nothing is taken twice.
 pub fn post(client: &Client, path: &str, body: &str) -> Result<Said, Failure> {
     let key = random_hex(16)?;
-    let waiting = tokio::runtime::Builder::new_current_thread().enable_time().build().context("start tokio")?;
+    let waiting =
+        tokio::runtime::Builder::new_current_thread().enable_time().build().context("start tokio")?;
     let mut tries = 0;
     loop {
         let said = client.post(path, body, Some(&key))?;
@@ -196,7 +211,11 @@ mod tests {
     use super::*;
 
     fn read(text: &'static str) -> Vec<(u64, String)> {
-        items(Cursor::new(text)).unwrap().map(|item| item.unwrap()).map(|item| (item.place, item.text)).collect()
+        items(Cursor::new(text))
+            .unwrap()
+            .map(|item| item.unwrap())
+            .map(|item| (item.place, item.text))
+            .collect()
     }
 
     #[test]

@@ -124,7 +124,9 @@ fn note(waiting: &mut BTreeMap<u64, Quarantined>, record: Record) {
         Ok(item) => {
             waiting.insert(record.offset, item);
         }
-        Err(error) => tracing::error!(offset = record.offset, %error, "a record of the quarantine cannot be read"),
+        Err(error) => {
+            tracing::error!(offset = record.offset, %error, "a record of the quarantine cannot be read")
+        }
     }
 }
 

@@ -35,7 +35,8 @@ const LATE_MS_MAX: i64 = 30 * 60_000;
 pub async fn run_file(path: &Path, ground: Ground) -> anyhow::Result<Report> {
     let scenario = stage::load(path)??;
     let folder = stage::find_catalogue(path, &scenario.catalogue);
-    let folder = folder.with_context(|| format!("{}: no catalogue `{}`", path.display(), scenario.catalogue))?;
+    let folder =
+        folder.with_context(|| format!("{}: no catalogue `{}`", path.display(), scenario.catalogue))?;
     let catalogue = Catalogue::load(&folder)?;
     let dir = scratch().context("a folder for the house")?;
     let mut scene = Scene::open(dir.path(), catalogue, &scenario, ground).await?;

@@ -57,7 +57,9 @@ pub fn catalogue() -> Arc<Catalogue> {
         "mail.txt" => Ok(TEXT.to_owned()),
         other => Err(format!("no {other}")),
     };
-    Arc::new(Catalogue::parse(CATALOGUE, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}")))
+    Arc::new(
+        Catalogue::parse(CATALOGUE, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}")),
+    )
 }
 
 /// A house in a folder, and what is below it.
@@ -74,7 +76,8 @@ pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
     let outbox = Arc::new(Outbox::open(&dir.join("outbox")).unwrap());
     let engines = Engines { topics: Arc::new(topics.clone()), store, courier: outbox.clone() };
     let config = Config::usual(Tenant::new("main").unwrap(), 1_000);
-    let house = House::start(engines, catalogue(), clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
+    let house =
+        House::start(engines, catalogue(), clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
     let house = Arc::new(house);
     let intake = ingest::router(ingest::Http {
         ports: house.intake().clone(),

@@ -12,7 +12,8 @@ use async_trait::async_trait;
 use runtime::{Clock, Quiet, Shutdown, quiet::Worker, retry};
 
 use crate::port::{
-    Batch, CommitError, Happening, Member, Membership, Mode, NewRecord, Offsets, Record, TopicError, Topics, Turn,
+    Batch, CommitError, Happening, Member, Membership, Mode, NewRecord, Offsets, Record, TopicError, Topics,
+    Turn,
 };
 
 /// What a room does in the loop.
@@ -60,7 +61,8 @@ pub struct Drive {
 pub async fn drive(drive: Drive, work: &mut dyn Work) -> anyhow::Result<()> {
     let group = drive.membership.group.clone();
     let worker = drive.quiet.worker();
-    let member = drive.topics.join(drive.membership.clone()).await.with_context(|| format!("{group}: join"))?;
+    let member =
+        drive.topics.join(drive.membership.clone()).await.with_context(|| format!("{group}: join"))?;
     let mut loop_ = Loop { drive, member, worker, owned: BTreeMap::new(), awaiting: true, failures: 0 };
     while !loop_.drive.shutdown.started() {
         let happened = loop_.next(work).await.with_context(|| format!("{group}: the log"))?;
@@ -129,7 +131,8 @@ impl Loop {
         self.owned.iter().find_map(|(partition, owned)| {
             let (at, target) = owned.closing.as_ref()?;
             let positions = self.member.positions(*partition);
-            let read = target.iter().all(|(topic, end)| positions.iter().any(|(t, p)| t == topic && p >= end));
+            let read =
+                target.iter().all(|(topic, end)| positions.iter().any(|(t, p)| t == topic && p >= end));
             read.then_some((*partition, *at))
         })
     }
@@ -139,7 +142,9 @@ impl Loop {
             Woken::Stop => Ok(()),
             Woken::Due => self.note_due(work).await,
             Woken::Close(partition, at) => {
-                let Some(generation) = self.owned.get(&partition).map(|owned| owned.generation) else { return Ok(()) };
+                let Some(generation) = self.owned.get(&partition).map(|owned| owned.generation) else {
+                    return Ok(());
+                };
                 let batch = Batch { partition, generation, records: Vec::new() };
                 let closed = self.turn(&batch, Some(at), work).await?;
                 if closed && work.due(partition).is_none_or(|due| due > at) {
@@ -153,7 +158,8 @@ impl Loop {
                         Some(_) => self.member.restore(partition).await?,
                         None => Vec::new(),
                     };
-                    work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
+                    work.restore(partition, state)
+                        .with_context(|| format!("restore partition {partition}"))?;
                     self.owned.insert(partition, Owned { generation, closing: None });
                 }
                 self.awaiting = false;
@@ -184,7 +190,12 @@ impl Loop {
 
     /// One turn; says whether it was committed. A turn that fails is tried again from the committed
     /// offsets, after a pause that grows.
-    async fn turn(&mut self, batch: &Batch, closing: Option<i64>, work: &mut dyn Work) -> anyhow::Result<bool> {
+    async fn turn(
+        &mut self,
+        batch: &Batch,
+        closing: Option<i64>,
+        work: &mut dyn Work,
+    ) -> anyhow::Result<bool> {
         let partition = batch.partition;
         let group = self.drive.membership.group.clone();
         let records = match work.turn(batch, closing).await {

@@ -159,7 +159,13 @@ pub trait Topics: Send + Sync + fmt::Debug {
 
     /// Records of one partition from an offset on, at most so many, committed ones only. Outside any
     /// group: for looking, and for putting back what was quarantined.
-    async fn read(&self, topic: &str, partition: u32, from: u64, most: usize) -> Result<Vec<Record>, TopicError>;
+    async fn read(
+        &self,
+        topic: &str,
+        partition: u32,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, TopicError>;
 
     /// The first and the next offset of each partition of a topic.
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError>;

@@ -13,7 +13,11 @@ pub fn run(asked: &cli::Bench, out: Out) -> Result<(), Failure> {
     }
     if !BENCHES.iter().any(|(name, ..)| *name == asked.name) {
         let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
-        return Err(Failure::Usage(format!("there is no bench `{}`; there is {}", asked.name, names.join(", "))));
+        return Err(Failure::Usage(format!(
+            "there is no bench `{}`; there is {}",
+            asked.name,
+            names.join(", ")
+        )));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let report = runtime.block_on(::bench::run(&asked.name, asked.size, &|what| say::talk(what)))?;
@@ -28,11 +32,13 @@ pub fn run(asked: &cli::Bench, out: Out) -> Result<(), Failure> {
 
 fn list(out: Out) -> Result<(), Failure> {
     if out.json {
-        let one = |(name, what, size): &(&str, &str, usize)| json!({"name": name, "measures": what, "size": size});
+        let one =
+            |(name, what, size): &(&str, &str, usize)| json!({"name": name, "measures": what, "size": size});
         let all: Vec<_> = BENCHES.iter().map(one).collect();
         return Ok(say::json(&all)?);
     }
-    let row = |(name, what, size): &(&str, &str, usize)| [(*name).to_owned(), size.to_string(), (*what).to_owned()];
+    let row =
+        |(name, what, size): &(&str, &str, usize)| [(*name).to_owned(), size.to_string(), (*what).to_owned()];
     let rows: Vec<_> = BENCHES.iter().map(row).collect();
     for line in say::table(&rows) {
         say::data(line)?;

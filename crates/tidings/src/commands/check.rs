@@ -75,7 +75,8 @@ fn play(dir: &Path) -> Result<Vec<Played>, Failure> {
     if !dir.is_dir() {
         return Ok(Vec::new());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
     let files = scenario::files(dir)?;
     let mut all = Vec::new();
     for (number, path) in files.iter().enumerate() {
@@ -86,7 +87,9 @@ fn play(dir: &Path) -> Result<Vec<Played>, Failure> {
                 let why = (!report.passed()).then(|| report.to_string());
                 Played { file, proves: report.proves, passed: why.is_none(), why }
             }
-            Err(error) => Played { file, proves: String::new(), passed: false, why: Some(format!("{error:#}")) },
+            Err(error) => {
+                Played { file, proves: String::new(), passed: false, why: Some(format!("{error:#}")) }
+            }
         });
     }
     say::progress_done();
@@ -97,7 +100,12 @@ fn print_played(all: &[Played]) -> Result<(), Failure> {
     let paint = say::Paint::data();
     for played in all {
         let (style, word) = if played.passed { (say::GOOD, "ok") } else { (say::BAD, "FAILED") };
-        say::data(format!("{} {} {}", paint.with(style, word), played.file, paint.with(say::FAINT, &played.proves)))?;
+        say::data(format!(
+            "{} {} {}",
+            paint.with(style, word),
+            played.file,
+            paint.with(say::FAINT, &played.proves)
+        ))?;
         if let Some(why) = &played.why {
             say::data(format!("  {}", why.replace('\n', "\n  ")))?;
         }
@@ -152,7 +160,8 @@ fn schedule(plan: &Plan, now: Millis) -> Schedule {
         ZoneRule::Person => (ZONES.to_vec(), "of the person's zone"),
         ZoneRule::Fixed(zone) => (vec![zone], "of one zone"),
     };
-    let spread = if *spread_ms > 0 { format!(", spread over {} min", spread_ms / 60_000) } else { String::new() };
+    let spread =
+        if *spread_ms > 0 { format!(", spread over {} min", spread_ms / 60_000) } else { String::new() };
     let rules = Zones::system();
     let in_zone = |name: &&str| {
         let zone = rules.get_or_utc(Some(name));
@@ -192,7 +201,9 @@ fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
             say::data(format!("  {line}"))?;
         }
     }
-    say::data("A local time that a zone skips is the next one there is; of one that comes twice it is the first.")?;
+    say::data(
+        "A local time that a zone skips is the next one there is; of one that comes twice it is the first.",
+    )?;
     say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;
     Ok(())
 }

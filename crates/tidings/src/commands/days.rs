@@ -18,7 +18,10 @@ pub fn run(config: &Config, asked: &cli::Days, out: Out) -> Result<(), Failure> 
     let person = Person::new(&asked.person).map_err(Failure::refused)?;
     let Some(since) = days::since(&asked.since) else {
         let most = days::DAYS_MAX;
-        return Err(Failure::Usage(format!("--since is a number of days up to {most}d, not `{}`", asked.since)));
+        return Err(Failure::Usage(format!(
+            "--since is a number of days up to {most}d, not `{}`",
+            asked.since
+        )));
     };
     let days: Days = match reach(config)? {
         Reach::Running(client) => {

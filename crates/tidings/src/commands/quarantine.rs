@@ -65,7 +65,10 @@ fn show(items: &[Item], number: u64, out: Out) -> Result<(), Failure> {
         ["number".to_owned(), item.number.to_string()],
         ["since".to_owned(), item.at.clone()],
         ["put aside by".to_owned(), say::clean(&item.room)],
-        ["lies in".to_owned(), format!("{}, partition {}, offset {}", item.topic, item.partition, item.offset)],
+        [
+            "lies in".to_owned(),
+            format!("{}, partition {}, offset {}", item.topic, item.partition, item.offset),
+        ],
         ["reason".to_owned(), say::clean(&item.reason)],
         ["key".to_owned(), say::clean(&item.key)],
         ["value".to_owned(), item.value.as_deref().map_or_else(|| "none".to_owned(), say::clean)],

@@ -13,8 +13,10 @@ pub fn run(merged: &Merged, out: Out) -> Result<(), Failure> {
     }
     let paint = say::Paint::data();
     let lines = show::lines(merged);
-    let rows: Vec<[String; 3]> =
-        lines.iter().map(|line| [line.name.to_owned(), say::clean(&line.value), line.source.clone()]).collect();
+    let rows: Vec<[String; 3]> = lines
+        .iter()
+        .map(|line| [line.name.to_owned(), say::clean(&line.value), line.source.clone()])
+        .collect();
     for (row, line) in say::table(&rows).into_iter().zip(&lines) {
         say::data(row)?;
         say::data(paint.with(say::FAINT, format!("  {}", line.help)))?;

@@ -28,7 +28,8 @@ pub fn publish(config: &Config, asked: cli::Publish, out: Out) -> Result<(), Fai
     if let Some(path) = &asked.file {
         return publish_file(&client, path, out);
     }
-    let data: Map<String, Value> = asked.fields.iter().map(|field| field_of(field)).collect::<Result<_, _>>()?;
+    let data: Map<String, Value> =
+        asked.fields.iter().map(|field| field_of(field)).collect::<Result<_, _>>()?;
     let mut event = json!({
         "specversion": "1.0",
         "id": asked.id.map_or_else(|| random_hex(8), Ok)?,
@@ -109,7 +110,9 @@ fn publish_file(client: &Client, path: &Path, out: Out) -> Result<(), Failure> {
     let reader: Box<dyn BufRead> = if is_input {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
-        Box::new(BufReader::new(File::open(path).with_context(|| path.display().to_string()).map_err(Failure::Refused)?))
+        Box::new(BufReader::new(
+            File::open(path).with_context(|| path.display().to_string()).map_err(Failure::Refused)?,
+        ))
     };
     let name = if is_input { "standard input".to_owned() } else { path.display().to_string() };
     let items = feed::items(reader).with_context(|| name.clone()).map_err(Failure::Refused)?;
@@ -129,7 +132,11 @@ fn publish_file(client: &Client, path: &Path, out: Out) -> Result<(), Failure> {
     } else {
         say::talk(format!("{accepted} accepted, {refused} refused"));
     }
-    if refused > 0 { Err(Failure::refused(format!("{refused} of {} were refused", accepted + refused))) } else { Ok(()) }
+    if refused > 0 {
+        Err(Failure::refused(format!("{refused} of {} were refused", accepted + refused)))
+    } else {
+        Ok(())
+    }
 }
 
 fn name_and_value(field: &str) -> Result<(&str, &str), Failure> {

@@ -58,7 +58,8 @@ async fn up(config: Config, out: Out) -> Result<(), Failure> {
     });
     let catalogue = catalogue(&config)?;
     let listener = TcpListener::bind(config.listen).await;
-    let listener = listener.with_context(|| format!("listen on {}; --listen takes another address", config.listen))?;
+    let listener =
+        listener.with_context(|| format!("listen on {}; --listen takes another address", config.listen))?;
     let listens = listener.local_addr().context("the address")?;
     let data = DataDir::hold(&config.data_dir)?;
     say::talk(format!("opening {}", data.path().display()));
@@ -149,7 +150,9 @@ fn disk_low(dir: PathBuf, reserve: u64) -> ingest::DiskGauge {
 }
 
 fn serve(listener: TcpListener, router: axum::Router, stop: Shutdown) -> JoinHandle<std::io::Result<()>> {
-    tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(async move { stop.wait().await }).await })
+    tokio::spawn(async move {
+        axum::serve(listener, router).with_graceful_shutdown(async move { stop.wait().await }).await
+    })
 }
 
 /// `admin.json` is there as long as this is.
@@ -177,7 +180,10 @@ fn address(admin: &Admin, config: &Config, out: Out) -> Result<(), Failure> {
     }
     if !config.api_keys.is_empty() {
         let path = config.data_dir.join("admin.json");
-        say::talk(format!("the page asks for the token in {}: add ?token=... to the address, once", path.display()));
+        say::talk(format!(
+            "the page asks for the token in {}: add ?token=... to the address, once",
+            path.display()
+        ));
     }
     say::talk("Ctrl-C stops it");
     Ok(())
@@ -185,7 +191,10 @@ fn address(admin: &Admin, config: &Config, out: Out) -> Result<(), Failure> {
 
 /// Tells an empty house the little world of its catalogue; a demo without one is a demo too.
 async fn seed(config: &Config, admin: &Admin) {
-    let Some(path) = config.catalogue.as_ref().map(|dir| dir.join(DEMO_FILE)).filter(|path| path.exists()) else { return };
+    let Some(path) = config.catalogue.as_ref().map(|dir| dir.join(DEMO_FILE)).filter(|path| path.exists())
+    else {
+        return;
+    };
     let client = Client::new(admin.clone());
     let told = spawn_blocking(move || {
         let file = std::fs::File::open(&path).with_context(|| path.display().to_string())?;
@@ -217,10 +226,16 @@ async fn disk_gone(dir: &Path, reserve: u64) -> anyhow::Error {
         looks.tick().await;
         match disk_free(dir) {
             Ok(free) if free < reserve / 2 => {
-                return anyhow!("the disk of {} has only {} MiB left, and the house stops", dir.display(), free >> 20);
+                return anyhow!(
+                    "the disk of {} has only {} MiB left, and the house stops",
+                    dir.display(),
+                    free >> 20
+                );
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is"),
+            Err(error) => {
+                tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is")
+            }
         }
     }
 }

@@ -68,7 +68,9 @@ impl Raw {
             RawWhat::Plain(text) => What::Plain(text),
             RawWhat::List(list) => What::List(list.into_iter().map(Self::node).collect()),
             RawWhat::Map(map) => What::Map(
-                map.into_iter().map(|(key, value)| (key.value, key.referenced.into(), value.node())).collect(),
+                map.into_iter()
+                    .map(|(key, value)| (key.value, key.referenced.into(), value.node()))
+                    .collect(),
             ),
         };
         Node { what, at }

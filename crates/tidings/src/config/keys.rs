@@ -34,15 +34,35 @@ pub const LIMITS_LAG: &str = "limits.lag";
 /// All keys, in the order in which they are shown.
 pub const KEYS: [Key; 10] = [
     key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept"),
-    key(LISTEN, "TIDINGS_LISTEN", Some("127.0.0.1:7280"), "address of page and HTTP; port 0 takes a free one"),
+    key(
+        LISTEN,
+        "TIDINGS_LISTEN",
+        Some("127.0.0.1:7280"),
+        "address of page and HTTP; port 0 takes a free one",
+    ),
     key(TENANT, "TIDINGS_TENANT", Some("main"), "whose events and persons these are, where nobody says"),
     key(CATALOGUE, "TIDINGS_CATALOGUE", None, "folder of the catalogue"),
     key(API_KEYS, "TIDINGS_API_KEY", None, "who may speak for which tenant; needed beyond this machine"),
-    key(DISK_RESERVE, "TIDINGS_DISK_RESERVE", Some("256 MiB"), "disk that is never used: intake stops before"),
-    key(DEMO, "TIDINGS_DEMO", Some("false"), "a clock that can be moved forward, and a little world to begin with"),
+    key(
+        DISK_RESERVE,
+        "TIDINGS_DISK_RESERVE",
+        Some("256 MiB"),
+        "disk that is never used: intake stops before",
+    ),
+    key(
+        DEMO,
+        "TIDINGS_DEMO",
+        Some("false"),
+        "a clock that can be moved forward, and a little world to begin with",
+    ),
     key(LOG_FILTER, "TIDINGS_LOG_FILTER", Some("info"), "what is logged, such as `info,digest=debug`"),
     key(LOG_FORMAT, "TIDINGS_LOG_FORMAT", Some("text"), "`text` or `json`"),
-    key(LIMITS_LAG, "TIDINGS_LIMITS_LAG", Some("100000"), "records a stage may be behind before intake answers 429"),
+    key(
+        LIMITS_LAG,
+        "TIDINGS_LIMITS_LAG",
+        Some("100000"),
+        "records a stage may be behind before intake answers 429",
+    ),
 ];
 
 /// The file that holds the one API key that the environment may give.

@@ -78,7 +78,8 @@ pub fn merge(
     flags: Vec<Given>,
     read: impl Fn(&Path) -> io::Result<String>,
 ) -> Result<Merged, Refused> {
-    let mut merge = Merge { settings: BTreeMap::new(), api_keys: Vec::new(), refused: Vec::new(), read: &read };
+    let mut merge =
+        Merge { settings: BTreeMap::new(), api_keys: Vec::new(), refused: Vec::new(), read: &read };
     merge.defaults();
     if let Some((path, text)) = file {
         merge.file(path, text);
@@ -111,7 +112,9 @@ impl Merge<'_> {
         match file::parse(text) {
             Ok(Node { what: What::Map(map), .. }) => self.map(&name, path, "", map),
             Ok(Node { what: What::Plain(nothing), .. }) if nothing.is_empty() => {}
-            Ok(Node { at, .. }) => self.refused.push(format!("{name}:{at}: a configuration is a map of keys")),
+            Ok(Node { at, .. }) => {
+                self.refused.push(format!("{name}:{at}: a configuration is a map of keys"))
+            }
             Err((at, what)) => self.refused.push(format!("{name}:{at}: {what}")),
         }
     }
@@ -130,8 +133,12 @@ impl Merge<'_> {
                     let text = if is_path(key) { beside(path, &text) } else { text };
                     self.settings.insert(key.name, Setting { text, source });
                 }
-                (Some(_), What::List(_) | What::Map(_)) => self.refuse(&source, format!("`{full}` is one value")),
-                (None, What::Map(map)) if KEYS.iter().any(|key| key.name.starts_with(&format!("{full}."))) => {
+                (Some(_), What::List(_) | What::Map(_)) => {
+                    self.refuse(&source, format!("`{full}` is one value"))
+                }
+                (None, What::Map(map))
+                    if KEYS.iter().any(|key| key.name.starts_with(&format!("{full}."))) =>
+                {
                     self.map(file, path, &full, map);
                 }
                 (None, _) => {
@@ -146,7 +153,10 @@ impl Merge<'_> {
         for node in list {
             let source = Source::File(file.to_owned(), node.at);
             let What::Map(map) = node.what else {
-                self.refuse(&source, "an API key is `{tenant: ..., key: ...}` or `{tenant: ..., key_file: ...}`");
+                self.refuse(
+                    &source,
+                    "an API key is `{tenant: ..., key: ...}` or `{tenant: ..., key_file: ...}`",
+                );
                 continue;
             };
             let (mut tenant, mut key, mut from) = (None, None, None);
@@ -157,7 +167,9 @@ impl Merge<'_> {
                     ("key", What::Text(text)) => key = Some(SecretString::from(text)),
                     ("key_file", What::Text(text)) => from = Some(text),
                     // A number would have lost its leading zeros by now, and then it is another key.
-                    ("tenant" | "key" | "key_file", _) => self.refuse(&place, format!("`{word}` is a text: quote it")),
+                    ("tenant" | "key" | "key_file", _) => {
+                        self.refuse(&place, format!("`{word}` is a text: quote it"))
+                    }
                     _ => {
                         let what = unknown(&word, ["tenant", "key", "key_file"]);
                         self.refused.push(format!("{file}:{at}: {what}"));
@@ -232,10 +244,12 @@ impl Merge<'_> {
     }
 
     fn settle(mut self) -> Result<Merged, Refused> {
-        let tenant = self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is no tenant: {e}")));
+        let tenant =
+            self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is no tenant: {e}")));
         let api_keys = self.api_keys(tenant.as_ref());
         let sources = self.sources();
-        let path = |text: &str| if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) };
+        let path =
+            |text: &str| if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) };
         let data_dir = self.take(keys::DATA_DIR, path);
         let listen = self.take(keys::LISTEN, parsed("is no address and port, such as 127.0.0.1:7280"));
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
@@ -277,7 +291,8 @@ impl Merge<'_> {
             };
             match tenant {
                 Ok(_) if key.expose_secret().chars().count() < API_KEY_CHARS_MIN => {
-                    self.refused.push(format!("{source}: an API key has at least {API_KEY_CHARS_MIN} characters"));
+                    self.refused
+                        .push(format!("{source}: an API key has at least {API_KEY_CHARS_MIN} characters"));
                 }
                 Ok(tenant) => keys.push(ApiKey { tenant, key: key.clone() }),
                 Err(error) => self.refused.push(format!("{source}: {error}")),
@@ -363,5 +378,7 @@ fn unknown<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
 /// The variable that was probably meant.
 fn misspelt(name: &str) -> Option<&'static str> {
     let known = KEYS.iter().map(|key| key.environment).chain([API_KEY_FILE_VARIABLE]);
-    known.filter(|known| strsim::osa_distance(name, known) <= 2).min_by_key(|known| strsim::osa_distance(name, known))
+    known
+        .filter(|known| strsim::osa_distance(name, known) <= 2)
+        .min_by_key(|known| strsim::osa_distance(name, known))
 }

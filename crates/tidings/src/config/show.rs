@@ -41,7 +41,11 @@ pub fn lines(merged: &Merged) -> Vec<Line> {
 }
 
 fn in_mib(bytes: u64) -> String {
-    if bytes > 0 && bytes.is_multiple_of(1 << 20) { format!("{} MiB", bytes >> 20) } else { bytes.to_string() }
+    if bytes > 0 && bytes.is_multiple_of(1 << 20) {
+        format!("{} MiB", bytes >> 20)
+    } else {
+        bytes.to_string()
+    }
 }
 
 /// The same for machines.

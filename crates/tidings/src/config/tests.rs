@@ -13,7 +13,11 @@ fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-fn merged(file: &str, environment: &[(&str, &str)], flags: &[(&'static str, &'static str, &str)]) -> Result<Merged, Refused> {
+fn merged(
+    file: &str,
+    environment: &[(&str, &str)],
+    flags: &[(&'static str, &'static str, &str)],
+) -> Result<Merged, Refused> {
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let flags = flags.iter().map(|(name, flag, text)| Given { name, flag, text: (*text).to_owned() });
     let file = (!file.is_empty()).then_some((Path::new("tidings.yaml"), file));
@@ -27,7 +31,11 @@ fn shown(merged: &Merged, name: &str) -> String {
 
 #[test]
 fn the_later_source_wins() {
-    let check = |file: &str, environment: &[(&str, &str)], flags: &[(&'static str, &'static str, &str)], name: &str, expected: &str| {
+    let check = |file: &str,
+                 environment: &[(&str, &str)],
+                 flags: &[(&'static str, &'static str, &str)],
+                 name: &str,
+                 expected: &str| {
         assert_eq!(shown(&merged(file, environment, flags).unwrap(), name), expected);
     };
     let (env, flag) = (("TIDINGS_DATA_DIR", "/e"), ("data_dir", "--data-dir", "/f"));
@@ -46,7 +54,8 @@ fn the_later_source_wins() {
 
 #[test]
 fn paths_of_the_file_are_meant_from_its_folder() {
-    let file = Some((Path::new("conf/tidings.yaml"), "data_dir: d\napi_keys: [{tenant: t, key_file: secret}]\n"));
+    let file =
+        Some((Path::new("conf/tidings.yaml"), "data_dir: d\napi_keys: [{tenant: t, key_file: secret}]\n"));
     let merged = merge::merge(file, [], vec![], read).unwrap();
     assert_eq!(merged.config.data_dir, Path::new("conf/d"));
     assert_eq!(merged.config.api_keys.len(), 1);
@@ -61,14 +70,22 @@ fn what_is_wrong_is_refused_with_its_place() {
     check("tennant: x", &[], "tidings.yaml:1:1: unknown key `tennant`; did you mean `tenant`?");
     check("log:\n  fliter: x", &[], "tidings.yaml:2:3: unknown key `log.fliter`; did you mean `log.filter`?");
     check("colour: x", &[], "tidings.yaml:1:1: unknown key `colour`; `tidings config` lists the known ones");
-    check("listen: here", &[], "tidings.yaml:1:9: listen: `here` is no address and port, such as 127.0.0.1:7280");
+    check(
+        "listen: here",
+        &[],
+        "tidings.yaml:1:9: listen: `here` is no address and port, such as 127.0.0.1:7280",
+    );
     check("log: {format: xml}", &[], "tidings.yaml:1:15: log.format: `xml` is neither `text` nor `json`");
     check("tenant: a\ntenant: b", &[], "tidings.yaml:2:1: this key is there twice: tenant");
     check("- a", &[], "tidings.yaml:1:1: a configuration is a map of keys");
     check("tenant: [a]", &[], "tidings.yaml:1:9: `tenant` is one value");
     check("disk_reserve: 1 MB", &[], "tidings.yaml:1:15: disk_reserve: `1 MB` is no size, such as 256 MiB");
     check("", &[("TIDINGS_DEMO", "yes")], "environment TIDINGS_DEMO: demo: `yes` is neither true nor false");
-    check("", &[("TIDINGS_TENNANT", "x")], "environment: unknown variable TIDINGS_TENNANT; did you mean TIDINGS_TENANT?");
+    check(
+        "",
+        &[("TIDINGS_TENNANT", "x")],
+        "environment: unknown variable TIDINGS_TENNANT; did you mean TIDINGS_TENANT?",
+    );
     check(
         "listen: x\ndemo: maybe\n",
         &[],
@@ -79,7 +96,8 @@ fn what_is_wrong_is_refused_with_its_place() {
 
 #[test]
 fn variables_that_an_orchestrator_sets_are_left_alone() {
-    let set = ["PORT", "PORT_7280_TCP", "PORT_7280_TCP_ADDR", "SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP"];
+    let set =
+        ["PORT", "PORT_7280_TCP", "PORT_7280_TCP_ADDR", "SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP"];
     for name in set.map(|name| format!("TIDINGS_{name}")) {
         merged("", &[(&name, "tcp://10.0.0.1:7280")], &[]).unwrap();
     }

@@ -117,7 +117,18 @@ impl Furniture {
         let Self { engines, catalogue, renderer, clock, zones, quiet, shutdown, .. } = self.clone();
         let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
         let Engines { topics, store, courier } = engines;
-        Ok(sender::Ports { topics, store, courier, catalogue, renderer, zones, clock, quiet, shutdown, metrics })
+        Ok(sender::Ports {
+            topics,
+            store,
+            courier,
+            catalogue,
+            renderer,
+            zones,
+            clock,
+            quiet,
+            shutdown,
+            metrics,
+        })
     }
 
     fn keeper(&self) -> keeper::Ports {

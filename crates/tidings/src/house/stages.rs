@@ -54,7 +54,11 @@ pub async fn views(log: &dyn Topics) -> anyhow::Result<Vec<StageView>> {
 pub async fn declare(log: &dyn Topics) -> Result<(), TopicError> {
     let specs: Vec<TopicSpec> = topics::all()
         .into_iter()
-        .map(|(name, partitions, keep)| TopicSpec { name: name.into(), partitions, retention: retention(keep) })
+        .map(|(name, partitions, keep)| TopicSpec {
+            name: name.into(),
+            partitions,
+            retention: retention(keep),
+        })
         .collect();
     log.declare(&specs).await
 }

@@ -25,7 +25,10 @@ async fn what_comes_in_is_told_when_it_is_due() {
     clock.advance(1_000);
     ground.house.settle().await.unwrap();
     let mails = ground.outbox.list(9);
-    assert_eq!(mails.iter().map(|mail| (mail.to.as_str(), mail.headline.as_str())).collect::<Vec<_>>(), [("ann@example.org", "Moon")]);
+    assert_eq!(
+        mails.iter().map(|mail| (mail.to.as_str(), mail.headline.as_str())).collect::<Vec<_>>(),
+        [("ann@example.org", "Moon")]
+    );
     ground.house.stop().await.unwrap();
 }
 

@@ -9,7 +9,6 @@ use axum::{
     response::Response,
     routing::get,
 };
-use serde_json::json;
 use model::{
     Millis,
     civil::{self, Zone},
@@ -17,6 +16,7 @@ use model::{
     plan::LocalTime,
 };
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     App, Oops, Shared, look,

@@ -40,7 +40,11 @@ pub struct Stopped(pub StatusCode, pub &'static str);
 
 impl Guard {
     /// `is_locked` where there are API keys: then others may reach us, under names we do not know.
-    pub fn new(listens: SocketAddr, is_locked: bool, random: impl Fn() -> anyhow::Result<String>) -> anyhow::Result<Self> {
+    pub fn new(
+        listens: SocketAddr,
+        is_locked: bool,
+        random: impl Fn() -> anyhow::Result<String>,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
             token: SecretString::from(random()?),
             csrf: random()?,
@@ -76,7 +80,8 @@ impl Guard {
     pub fn is_admin(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let bearer = given.and_then(|text| text.split_once(' '));
-        bearer.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.opens(token.trim()))
+        bearer
+            .is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.opens(token.trim()))
     }
 
     /// Whether this is the admin token.
@@ -175,7 +180,8 @@ mod tests {
     }
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
-        let pair = |(name, value): &(&'static str, &str)| (HeaderName::from_static(name), value.parse().unwrap());
+        let pair =
+            |(name, value): &(&'static str, &str)| (HeaderName::from_static(name), value.parse().unwrap());
         lines.iter().map(pair).fold(HeaderMap::new(), |mut all, (name, value)| {
             all.append(name, value);
             all

@@ -39,7 +39,9 @@ async fn ready(State(app): Shared) -> Response {
 /// a restart is as good as any.
 async fn metrics(State(app): Shared) -> Result<Response, Oops> {
     let mut text = app.house.metrics().text();
-    text.push_str("# HELP tidings_stage_lag_records Records that a group has not committed yet, per topic.\n");
+    text.push_str(
+        "# HELP tidings_stage_lag_records Records that a group has not committed yet, per topic.\n",
+    );
     text.push_str("# TYPE tidings_stage_lag_records gauge\n");
     for stage in app.house.stages().await? {
         let (group, topic, lag) = (stage.group, stage.topic, stage.lag);

@@ -36,7 +36,8 @@ pub fn until(ms: i64) -> String {
 /// `12,345`.
 pub fn number(n: u64) -> String {
     let digits = n.to_string();
-    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap_or("")).collect();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap_or("")).collect();
     groups.join(",")
 }
 
@@ -75,7 +76,10 @@ mod tests {
         assert_eq!(number(1_234_567), "1,234,567");
         assert_eq!(masked("ann@example.org"), "a\u{2026}@example.org");
         assert_eq!(masked("nonsense"), "\u{2026}");
-        assert_eq!(instant(Millis::parse("2026-11-21T10:05:59Z").unwrap(), &Zone::UTC), "Sat 21 Nov 2026, 10:05");
+        assert_eq!(
+            instant(Millis::parse("2026-11-21T10:05:59Z").unwrap(), &Zone::UTC),
+            "Sat 21 Nov 2026, 10:05"
+        );
         assert_eq!(until(59_999), "now");
         assert_eq!(until(90 * 60_000), "in 1 h 30 min");
         assert_eq!(until(25 * 3_600_000), "in 1 d 1 h");

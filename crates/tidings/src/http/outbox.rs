@@ -11,16 +11,11 @@ use axum::{
     routing::get,
 };
 use courier::outbox::{Mail, Summary};
-use serde_json::json;
 use model::civil::Zone;
 use serde::Deserialize;
+use serde_json::json;
 
-use super::{
-    App, Oops, Shared,
-    guard::MAIL_POLICY,
-    look,
-    page::Asked,
-};
+use super::{App, Oops, Shared, guard::MAIL_POLICY, look, page::Asked};
 
 /// Mails that the list shows, newest first.
 const MAILS_LISTED: usize = 100;
@@ -28,7 +23,10 @@ const MAILS_LISTED: usize = 100;
 const TABS: [(&str, &str); 3] = [("html", "HTML"), ("text", "Text"), ("headers", "Headers")];
 
 pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/outbox", get(list)).route("/outbox/mail", get(mail)).route("/outbox/html", get(html))
+    Router::new()
+        .route("/outbox", get(list))
+        .route("/outbox/mail", get(mail))
+        .route("/outbox/html", get(html))
 }
 
 async fn list(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
@@ -50,11 +48,16 @@ struct Which {
     show: Option<String>,
 }
 
-async fn mail(State(app): Shared, Query(Which { id, show }): Query<Which>, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+async fn mail(
+    State(app): Shared,
+    Query(Which { id, show }): Query<Which>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Oops> {
     let Some(mail) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
     let show = TABS.iter().find(|(tab, _)| Some(*tab) == show.as_deref()).map_or("html", |(tab, _)| *tab);
     let header = |name: &str| mail.header(name).unwrap_or_default();
-    let headers: Vec<_> = mail.headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let headers: Vec<_> =
+        mail.headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let own = json!({
         "id": id,
         "show": show,

@@ -130,7 +130,12 @@ pub struct Token {
 }
 
 /// Stops whoever may not see the page; takes the token once, and gives a cookie for it.
-pub async fn known(State(app): Shared, Query(Token { token }): Query<Token>, request: Request, next: Next) -> Response {
+pub async fn known(
+    State(app): Shared,
+    Query(Token { token }): Query<Token>,
+    request: Request,
+    next: Next,
+) -> Response {
     let shown = token.is_some_and(|token| app.guard.opens(&token));
     if shown && let Some(cookie) = app.guard.cookie() {
         // The token must not stay in the address bar, nor in the browser's history.
@@ -145,7 +150,8 @@ pub async fn known(State(app): Shared, Query(Token { token }): Query<Token>, req
 }
 
 pub async fn style() -> Response {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, "max-age=60")], STYLE).into_response()
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, "max-age=60")], STYLE)
+        .into_response()
 }
 
 pub async fn missing(uri: Uri) -> Response {

@@ -8,13 +8,13 @@ use axum::{
     response::Response,
     routing::get,
 };
-use serde_json::{Value, json};
 use model::{
     Millis, Person, State as Known,
     civil::Zone,
     person::{PersonRecord, profile},
 };
 use serde::Deserialize;
+use serde_json::{Value, json};
 use store::StateKey;
 
 use super::{
@@ -49,10 +49,15 @@ struct Id {
     id: Option<String>,
 }
 
-async fn person(State(app): Shared, Query(Id { id }): Query<Id>, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+async fn person(
+    State(app): Shared,
+    Query(Id { id }): Query<Id>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Oops> {
     let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let remembered = windows::everybody(&*app.house.engines().topics).await?;
-    let offered: Vec<String> = remembered.persons.keys().map(|(_, person)| person.to_string()).take(OFFERED_MAX).collect();
+    let offered: Vec<String> =
+        remembered.persons.keys().map(|(_, person)| person.to_string()).take(OFFERED_MAX).collect();
     let own = match id.as_deref().map(Person::new) {
         None => json!({"offered": offered}),
         Some(Err(error)) => json!({"offered": offered, "id": id, "bad": error.to_string()}),
@@ -134,8 +139,6 @@ fn days_of(days: &Days, zone: &Zone, mails: &BTreeMap<String, String>) -> Vec<Va
             "fates": entry.fates.iter().map(fate).collect::<Vec<_>>(),
         })
     };
-    let day = |day: &days::OneDay| {
-        json!({"day": day.day, "entries": day.entries.iter().map(entry).collect::<Vec<_>>()})
-    };
+    let day = |day: &days::OneDay| json!({"day": day.day, "entries": day.entries.iter().map(entry).collect::<Vec<_>>()});
     days.days.iter().map(day).collect()
 }

@@ -63,7 +63,11 @@ struct Wanted {
     event: Option<String>,
 }
 
-async fn form(State(app): Shared, Query(wanted): Query<Wanted>, Query(asked): Query<Asked>) -> Result<Response, Oops> {
+async fn form(
+    State(app): Shared,
+    Query(wanted): Query<Wanted>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Oops> {
     shown(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), None)
 }
 
@@ -187,7 +191,9 @@ async fn tell(app: &App, event: &Json) -> anyhow::Result<Option<String>> {
 
 fn urlencoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use axum::{
     response::Response,
     routing::get,
 };
-use serde_json::json;
 use model::{Millis, civil::Zone};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     App, Oops, Shared, look,

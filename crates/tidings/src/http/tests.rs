@@ -70,7 +70,8 @@ impl Door {
         for (name, value) in lines {
             request = request.header(*name, *value);
         }
-        let answer = self.router.clone().oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
+        let answer =
+            self.router.clone().oneshot(request.body(Body::from(body.to_owned())).unwrap()).await.unwrap();
         let headers = answer.headers().clone();
         let (status, text) = read(answer).await;
         Answer { status, headers, text }
@@ -87,7 +88,8 @@ impl Door {
     }
 
     async fn post(&self, path: &str, body: &str) -> Answer {
-        let lines = [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://127.0.0.1:7280")];
+        let lines =
+            [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://127.0.0.1:7280")];
         self.ask(Method::POST, path, &lines, body).await
     }
 
@@ -105,14 +107,26 @@ impl Answer {
 #[tokio::test]
 async fn every_page_answers_and_lets_nothing_run() {
     let door = door(true, false).await;
-    for path in ["/", "/?refresh=on", "/outbox", "/person", "/person?id=ann", "/publish", "/publish?event=maker.changed", "/quarantine", "/clock"] {
+    for path in [
+        "/",
+        "/?refresh=on",
+        "/outbox",
+        "/person",
+        "/person?id=ann",
+        "/publish",
+        "/publish?event=maker.changed",
+        "/quarantine",
+        "/clock",
+    ] {
         let answer = door.get(path).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.text);
         assert!(answer.policy().starts_with("default-src 'none'"), "{path}");
         assert!(!answer.text.contains("<script"), "{path}");
         assert_eq!(answer.headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
     }
-    for path in ["/nothing", "/outbox/mail?id=nothing", "/outbox/html?id=nothing", "/outbox/mail?id=../../admin.json"] {
+    for path in
+        ["/nothing", "/outbox/mail?id=nothing", "/outbox/html?id=nothing", "/outbox/mail?id=../../admin.json"]
+    {
         assert_eq!(door.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
     }
     assert_eq!(door.get("/style.css").await.headers[header::CONTENT_TYPE], "text/css; charset=utf-8");
@@ -122,7 +136,12 @@ async fn every_page_answers_and_lets_nothing_run() {
 #[tokio::test]
 async fn a_name_that_was_made_to_point_here_is_not_answered() {
     let door = door(true, false).await;
-    for (path, method) in [("/", Method::GET), ("/v1/changes", Method::POST), ("/metrics", Method::GET), ("/admin/stages", Method::GET)] {
+    for (path, method) in [
+        ("/", Method::GET),
+        ("/v1/changes", Method::POST),
+        ("/metrics", Method::GET),
+        ("/admin/stages", Method::GET),
+    ] {
         let answer = door.ask(method, path, &[("host", "evil.example:7280")], "{}").await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
     }
@@ -209,16 +228,23 @@ async fn hostile_names_stay_text() {
 async fn the_quarantine_is_listed_retried_and_dropped() {
     let door = door(true, false).await;
     for text in ["nonsense <script>", "more <script>"] {
-        let record = NewRecord { topic: topics::CHANGES.into(), partition: 0, key: vec![], value: Some(text.into()) };
+        let record =
+            NewRecord { topic: topics::CHANGES.into(), partition: 0, key: vec![], value: Some(text.into()) };
         door.ground.topics.append(vec![record]).await.unwrap();
     }
     door.ground.house.settle().await.unwrap();
     let page = door.get("/quarantine").await.text;
     assert!(page.contains("2 records could not be used") && !page.contains("<script"), "{page}");
-    assert_eq!(door.form("/quarantine", "item=0&verdict=drop").await.headers[header::LOCATION], "/quarantine?done=dropped");
+    assert_eq!(
+        door.form("/quarantine", "item=0&verdict=drop").await.headers[header::LOCATION],
+        "/quarantine?done=dropped"
+    );
     assert_eq!(door.form("/quarantine", "item=0&verdict=drop").await.status, StatusCode::CONFLICT);
     // Put back, it is as bad as before and comes again, under another number.
-    assert_eq!(door.form("/quarantine", "item=1&verdict=retry").await.headers[header::LOCATION], "/quarantine?done=retried");
+    assert_eq!(
+        door.form("/quarantine", "item=1&verdict=retry").await.headers[header::LOCATION],
+        "/quarantine?done=retried"
+    );
     door.ground.house.settle().await.unwrap();
     let bearer = door.bearer();
     let list = door.ask(Method::GET, "/admin/quarantine", &[("authorization", &bearer)], "").await;
@@ -230,7 +256,11 @@ async fn the_quarantine_is_listed_retried_and_dropped() {
 #[tokio::test]
 async fn admin_needs_the_token() {
     let door = door(true, false).await;
-    for (path, method) in [("/admin/stages", Method::GET), ("/admin/days?person=ann", Method::GET), ("/admin/v1/changes", Method::POST)] {
+    for (path, method) in [
+        ("/admin/stages", Method::GET),
+        ("/admin/days?person=ann", Method::GET),
+        ("/admin/v1/changes", Method::POST),
+    ] {
         let ask = async |authorization: &str| {
             let lines = [("authorization", authorization), ("content-type", "application/json")];
             door.ask(method.clone(), path, &lines, "[]").await.status
@@ -248,18 +278,30 @@ async fn with_api_keys_everything_is_locked() {
     assert_eq!(door.get("/?token=wrong").await.status, StatusCode::UNAUTHORIZED);
     let token = door.app.guard.token.expose_secret().to_owned();
     let shown = door.get(&format!("/person?token={token}&id=ann")).await;
-    assert_eq!((shown.status, &shown.headers[header::LOCATION]), (StatusCode::SEE_OTHER, &"/person?id=ann".parse().unwrap()));
+    assert_eq!(
+        (shown.status, &shown.headers[header::LOCATION]),
+        (StatusCode::SEE_OTHER, &"/person?id=ann".parse().unwrap())
+    );
     let cookie = shown.headers[header::SET_COOKIE].to_str().unwrap();
-    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains(&token), "{cookie}");
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains(&token),
+        "{cookie}"
+    );
     let cookie = cookie.split(';').next().unwrap();
     assert_eq!(door.ask(Method::GET, "/", &[("cookie", cookie)], "").await.status, StatusCode::OK);
     let json = ("content-type", "application/json");
     let body = r#"{"id":"1","source":"t","type":"maker.changed","subject":"maker:1","name":"M"}"#;
     assert_eq!(door.ask(Method::POST, "/v1/changes", &[json], body).await.status, StatusCode::UNAUTHORIZED);
     let key = format!("Bearer {API_KEY}");
-    assert_eq!(door.ask(Method::POST, "/v1/changes", &[json, ("authorization", &key)], body).await.status, StatusCode::ACCEPTED);
+    assert_eq!(
+        door.ask(Method::POST, "/v1/changes", &[json, ("authorization", &key)], body).await.status,
+        StatusCode::ACCEPTED
+    );
     // A key of a service opens neither the page nor the admin paths.
-    assert_eq!(door.ask(Method::GET, "/admin/stages", &[("authorization", &key)], "").await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        door.ask(Method::GET, "/admin/stages", &[("authorization", &key)], "").await.status,
+        StatusCode::UNAUTHORIZED
+    );
 }
 
 #[tokio::test]

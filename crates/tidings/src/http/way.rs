@@ -8,16 +8,12 @@ use axum::{
     response::Response,
     routing::get,
 };
-use serde_json::json;
 use model::civil::Zone;
 use serde::Serialize;
+use serde_json::json;
 use wire::topics;
 
-use super::{
-    App, Oops, Shared, look,
-    page::Asked,
-    windows,
-};
+use super::{App, Oops, Shared, look, page::Asked, windows};
 use crate::{house::StageView, quarantine};
 
 /// Windows that the page lists.
@@ -32,8 +28,15 @@ pub fn routes() -> Router<Arc<App>> {
 #[serde(tag = "sort", rename_all = "lowercase")]
 enum Stop {
     /// Topics side by side, each with its count.
-    Topics { piles: Vec<Pile> },
-    Room { name: &'static str, does: &'static str, lag: u64, lags: Vec<(String, u64)> },
+    Topics {
+        piles: Vec<Pile>,
+    },
+    Room {
+        name: &'static str,
+        does: &'static str,
+        lag: u64,
+        lags: Vec<(String, u64)>,
+    },
 }
 
 #[derive(Debug, Serialize)]
@@ -124,13 +127,18 @@ mod tests {
 
     #[test]
     fn a_room_stands_behind_what_it_reads() {
-        let stage = |name, topic, lag| StageView { name, topic, group: name, committed: 1, end: 1 + lag, lag };
-        let stages = [stage("digest", "pending", 2), stage("digest", "inbox", 3), stage("sender", "ready", 0)];
+        let stage =
+            |name, topic, lag| StageView { name, topic, group: name, committed: 1, end: 1 + lag, lag };
+        let stages =
+            [stage("digest", "pending", 2), stage("digest", "inbox", 3), stage("sender", "ready", 0)];
         let stops = stops(&stages);
-        let shown: Vec<String> = stops.iter().map(|stop| match stop {
-            Stop::Topics { piles } => piles.iter().map(|pile| pile.name).collect::<Vec<_>>().join("+"),
-            Stop::Room { name, lag, .. } => format!("{name}:{lag}"),
-        }).collect();
+        let shown: Vec<String> = stops
+            .iter()
+            .map(|stop| match stop {
+                Stop::Topics { piles } => piles.iter().map(|pile| pile.name).collect::<Vec<_>>().join("+"),
+                Stop::Room { name, lag, .. } => format!("{name}:{lag}"),
+            })
+            .collect();
         assert_eq!(shown, ["pending+inbox", "digest:5", "ready", "sender:0"]);
     }
 }

@@ -25,15 +25,17 @@ impl Remembered {
     /// The next instant at which somebody is due to be told something.
     pub fn next_due(&self) -> Option<Millis> {
         let windows = self.persons.values().flat_map(|record| record.windows.iter().map(|window| window.due));
-        let deferred = self.persons.values().flat_map(|record| record.waiting.iter().map(|waiting| waiting.at));
+        let deferred =
+            self.persons.values().flat_map(|record| record.waiting.iter().map(|waiting| waiting.at));
         windows.chain(deferred).min()
     }
 
     /// Whose windows are open, the soonest first.
     pub fn open(&self) -> Vec<(&Person, &Window)> {
         let all = self.persons.iter();
-        let mut open: Vec<_> =
-            all.flat_map(|((_, person), record)| record.windows.iter().map(move |window| (person, window))).collect();
+        let mut open: Vec<_> = all
+            .flat_map(|((_, person), record)| record.windows.iter().map(move |window| (person, window)))
+            .collect();
         open.sort_by_key(|(person, window)| (window.due, *person));
         open
     }

@@ -232,7 +232,11 @@ impl World for Scene {
 
     async fn quarantine(&mut self) -> anyhow::Result<Vec<String>> {
         let items = quarantine::list(&self.running()?.topics).await?;
-        Ok(items.into_iter().map(|item| item.reason).collect())
+        // Putting aside may be repeated like every effect; the record is one.
+        let mut seen = BTreeSet::new();
+        let new =
+            items.into_iter().filter(|item| seen.insert((item.topic.clone(), item.partition, item.offset)));
+        Ok(new.map(|item| item.reason).collect())
     }
 
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize> {

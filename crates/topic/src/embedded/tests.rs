@@ -402,7 +402,8 @@ fn on_a_small_disk(test: &str, size: &str) -> Option<std::path::PathBuf> {
         return Some(disk.into());
     }
     let dir = tempfile::tempdir().unwrap();
-    let script = "mount -t tmpfs -o size=\"$1\" tmpfs \"$2\" && TIDINGS_SMALL_DISK=\"$2\" exec \"$3\" --exact \"$4\"";
+    let script =
+        "mount -t tmpfs -o size=\"$1\" tmpfs \"$2\" && TIDINGS_SMALL_DISK=\"$2\" exec \"$3\" --exact \"$4\"";
     let inner = std::process::Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", size])
         .arg(dir.path())
@@ -410,17 +411,23 @@ fn on_a_small_disk(test: &str, size: &str) -> Option<std::path::PathBuf> {
         .arg(test)
         .output()
         .expect("unshare of util-linux");
-    assert!(inner.status.success(), "{}", String::from_utf8_lossy(&inner.stdout) + String::from_utf8_lossy(&inner.stderr));
-    assert!(String::from_utf8_lossy(&inner.stdout).contains("1 passed"), "the inner run found no test {test}");
+    assert!(
+        inner.status.success(),
+        "{}",
+        String::from_utf8_lossy(&inner.stdout) + String::from_utf8_lossy(&inner.stderr)
+    );
+    assert!(
+        String::from_utf8_lossy(&inner.stdout).contains("1 passed"),
+        "the inner run found no test {test}"
+    );
     None
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
-    let Some(disk) = on_a_small_disk(
-        "embedded::tests::a_full_disk_is_told_and_nothing_acknowledged_is_lost",
-        "24m",
-    ) else {
+    let Some(disk) =
+        on_a_small_disk("embedded::tests::a_full_disk_is_told_and_nothing_acknowledged_is_lost", "24m")
+    else {
         return;
     };
     let dir = tempfile::tempdir_in(&disk).unwrap();

@@ -1,0 +1,253 @@
+//! Law 11: limits everywhere. What is remembered of a person fits its record whatever happens; a Ready, a
+//! turn and a day have an end; a full day takes no more rows, and its reader stops.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    sync::Arc,
+};
+
+use catalogue::Catalogue;
+use digest::{decide::Decided, memory::PersonKey, news::News};
+use fanout::{
+    reach::reaches,
+    resolve::{Resolved, Sheet, resolve},
+};
+use model::{
+    Because, Day, Entry, Event, EventKey, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
+    limits::{
+        DAY_ROWS_FULL, DAY_ROWS_READ_MAX, ID_BYTES_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX, TURN_CLOSINGS_MAX,
+        WAITING_BYTES_MAX,
+    },
+    partition,
+    person::{PersonRecord, profile},
+};
+use store::{DayRows, Days as _, StateKey, embedded::Embedded};
+
+use crate::{
+    desk::Desk,
+    names::{HOUR_MS, a_day, day_key, entry, kind, person, reason, subject, tenant},
+    outcomes::outcome,
+    seeds::{Dice, schedules, waiting_schedules},
+    texts::{Knobs, catalogue, parse},
+};
+
+#[test]
+fn law_11_limits_everywhere() {
+    schedules(6, hostile_life);
+    schedules(2, a_full_day);
+    schedules(1, many_at_nine);
+    schedules(1, |_| names_have_an_end());
+    waiting_schedules(1, |_| the_reader_stops());
+}
+
+/// As many plans as there may be, under names as long as they may be.
+fn long_catalogue(plans: usize, most: usize) -> Arc<Catalogue> {
+    let mut text = String::from("catalogue: long\nsubjects:\n  work: {title: text, public: flag}\n");
+    let (mut kinds, mut sections) = (String::from("kinds:\n"), String::from("plans:\n"));
+    for number in 0..plans {
+        let (k, p) = (long(&format!("k{number}_")), long(&format!("p{number}_")));
+        writeln!(
+            kinds,
+            "  {k}: {{on: work.made, to: {{followers_of: subject}}, while: subject.public, says: x, plans: [{p}]}}"
+        )
+        .unwrap();
+        writeln!(
+            sections,
+            "  {p}: {{channel: email, close: {{daily: \"09:00\", zone: person}}, look_back: 19d, from: a@example.com, \
+             headline: x, template: mail.mjml, text: mail.txt, sections: [{{title: x, kinds: [{k}], most: {most}}}]}}"
+        )
+        .unwrap();
+    }
+    text.push_str(&kinds);
+    text.push_str(&sections);
+    parse(&text)
+}
+
+/// A name that cannot be longer.
+fn long(start: &str) -> String {
+    format!("{start}{}", "x".repeat(ID_BYTES_MAX - start.len()))
+}
+
+/// A life of storms: many events of many days and kinds, all withdrawn or none, every Ready deferred or
+/// returned, reports in heaps; at every turn each record fits.
+fn hostile_life(mut dice: Dice) {
+    let plans = dice.of(&[1, 3, 16]);
+    let most = dice.of(&[1, 8, READY_ENTRIES_MAX]);
+    let mut desk = Desk::new(long_catalogue(plans, most), a_day().start());
+    let key = desk.person(&tenant(&long("t")), &person(&long("p")), "Pacific/Kiritimati");
+    let mut sending = Vec::new();
+    let mut number = 0;
+    for _ in 0..30 {
+        let calls = match dice.below(6) {
+            0..3 => {
+                let (many, public) = (dice.of(&[1, 20, 300]), dice.once_in_a_hundred(60));
+                let mut news = Vec::new();
+                for _ in 0..many {
+                    news.push(arrives(&mut desk, &key, number, plans, public, &mut dice));
+                    number += 1;
+                }
+                vec![desk.hear(&key, news)]
+            }
+            3 => {
+                // Everything that is on its way is reported in one turn, some of it several times.
+                let mut news = Vec::new();
+                for ready in sending.drain(..) {
+                    let (_, delivery) = outcome(&mut dice, &ready, desk.now);
+                    news.extend((0..1 + dice.below(2)).map(|_| News::Delivered(Box::new(delivery.clone()))));
+                }
+                dice.shuffle(&mut news);
+                vec![desk.hear(&key, news)]
+            }
+            _ => {
+                let until = desk.now.plus(dice.ms(HOUR_MS, 60 * HOUR_MS));
+                pass_to(&mut desk, until)
+            }
+        };
+        for decided in calls {
+            check_decided(&decided);
+            sending.extend(decided.ready);
+        }
+    }
+}
+
+/// Like `Desk::pass_to`, turn by turn.
+fn pass_to(desk: &mut Desk, until: Millis) -> Vec<Decided> {
+    let mut all = Vec::new();
+    while let Some(due) = desk.memory.next_due().filter(|due| *due <= until) {
+        desk.now = desk.now.max(due);
+        all.push(desk.turn(&BTreeMap::new(), true));
+        assert!(all.len() < 2_000, "turns without end at {}", desk.now);
+    }
+    desk.now = desk.now.max(until);
+    all
+}
+
+fn arrives(desk: &mut Desk, key: &PersonKey, number: usize, plans: usize, public: bool, dice: &mut Dice) -> News {
+    let name = kind(&long(&format!("k{}_", dice.below(plans))));
+    let about = subject(&long(&format!("work:{number}_")));
+    desk.public(&key.0, &about, public);
+    desk.follow(key, &about, true);
+    let day = Day::of(desk.now).plus(-i32::try_from(dice.below(8)).unwrap());
+    let occurred = day.start().plus(dice.ms(0, 24 * HOUR_MS));
+    let event = EventKey::of(&key.0, "source", &number.to_string());
+    let reason = Reason { kind: name, because: Because::Follows(about.clone()) };
+    desk.arrives(key, Entry { key: model::EntryKey { occurred, event }, reason, subject: about })
+}
+
+fn check_decided(decided: &Decided) {
+    for ((of, who), record) in &decided.records {
+        let bytes = wire::window::encode(of, who, record).unwrap().len();
+        assert!(bytes <= RECORD_BYTES_MAX, "{bytes} bytes for {}", described(record));
+        assert!(record.weight() >= bytes, "{bytes} bytes weigh {}: {}", record.weight(), described(record));
+        assert!(record.waiting_weight() <= WAITING_BYTES_MAX, "what waits weighs {}", record.waiting_weight());
+    }
+    for ready in &decided.ready {
+        assert!(ready.entries.len() <= READY_ENTRIES_MAX, "a Ready of {} entries", ready.entries.len());
+        assert!(wire::ready::encode(ready).unwrap().len() <= topic::embedded::VALUE_MOST);
+    }
+}
+
+fn described(record: &PersonRecord) -> String {
+    let (windows, owed, waiting) = (record.windows.len(), record.owed.len(), record.waiting.len());
+    let keys = record.owed_keys().count();
+    format!("{windows} windows, {owed} marks of {keys} keys, {waiting} Readys that wait: {record:?}")
+}
+
+/// The owner notices when a day is full, once; from then on the fan-out announces a count and writes nothing.
+fn a_full_day(mut dice: Dice) {
+    let mut desk = Desk::new(catalogue(&Knobs::default()), a_day().start());
+    let key = desk.person(&tenant("main"), &person("ann"), "Europe/Berlin");
+    let plans = vec![crate::names::plan("morning")];
+    let (mut rows, mut full) = (0_u32, Vec::new());
+    while rows < 2 * DAY_ROWS_FULL {
+        let some = u32::try_from(1 + dice.below(300)).unwrap();
+        let decided = desk.hear(&key, vec![News::Announced { day: a_day(), rows: some, plans: plans.clone() }]);
+        let before = rows;
+        rows += some;
+        let now_full = before < DAY_ROWS_FULL && rows >= DAY_ROWS_FULL;
+        assert_eq!(decided.full.len(), usize::from(now_full), "at {rows} rows of a day");
+        full.extend(decided.full);
+    }
+    assert_eq!(full, [(key.clone(), a_day())]);
+    let told = |full: Option<Day>| {
+        let mut state = State::default();
+        if let Some(day) = full {
+            let value = Some(Value::Number(f64::from(day.0)));
+            state = State::at(i64::from(day.0), [(profile::FULL_DAY, value)]);
+        }
+        fanned_out(&desk.catalogue, &key, state)
+    };
+    let (before, after) = (told(None), told(full.first().map(|(_, day)| *day)));
+    assert_eq!((before.counts.rows, before.counts.full), (1, 0));
+    assert_eq!((after.counts.rows, after.counts.full), (0, 1), "a row is written into a full day");
+    assert!(after.rows.is_empty());
+    let announced = |resolved: &Resolved| {
+        let all = resolved.announcements.iter().flat_map(|(_, pending)| &pending.announcements);
+        all.map(|one| (one.person.clone(), one.day, one.rows, one.full)).collect::<Vec<_>>()
+    };
+    assert_eq!(announced(&before), [(key.1.clone(), a_day(), 1, false)]);
+    assert_eq!(announced(&after), [(key.1.clone(), a_day(), 1, true)]);
+}
+
+/// What the fan-out makes of one event for one follower.
+fn fanned_out(catalogue: &Catalogue, key: &PersonKey, state: State) -> Resolved {
+    let event = Event {
+        tenant: key.0.clone(),
+        key: EventKey([7; 16]),
+        what: "work.made".to_owned(),
+        subject: subject("work:1"),
+        actor: None,
+        occurred: a_day().start().plus(HOUR_MS),
+        state: State::default(),
+    };
+    let events = [event];
+    let reaches = reaches(&events, &BTreeMap::new(), catalogue);
+    let mut sheet = Sheet::default();
+    for reach in &reaches {
+        sheet.add(reach, vec![key.1.clone()]);
+    }
+    let states = BTreeMap::from([(StateKey::Person(key.0.clone(), key.1.clone()), state)]);
+    resolve(&sheet, &events, &states)
+}
+
+/// Everybody is due at nine: no turn closes more than it may, and in the end everybody was told.
+fn many_at_nine(mut dice: Dice) {
+    let mut desk = Desk::new(catalogue(&Knobs::default()), a_day().start());
+    let many = 2 * TURN_CLOSINGS_MAX + 37;
+    for number in 0..many {
+        let key = desk.person(&tenant("main"), &person(&format!("p{number}")), "Europe/Berlin");
+        desk.follow(&key, &subject("author:1"), true);
+        let work = dice.below(50);
+        desk.public(&key.0, &subject(&format!("work:{work}")), true);
+        let news = desk.event(&key, a_day(), work, reason("made", 1));
+        desk.hear(&key, vec![news]);
+    }
+    let turns = pass_to(&mut desk, a_day().start().plus(12 * HOUR_MS));
+    let closed: Vec<usize> = turns.iter().map(|decided| decided.closed).collect();
+    assert!(closed.iter().all(|closed| *closed <= TURN_CLOSINGS_MAX), "{closed:?}");
+    let told: BTreeSet<Person> = desk.readys.iter().map(|ready| ready.person.clone()).collect();
+    assert_eq!((told.len(), desk.readys.len()), (many, many));
+}
+
+fn names_have_an_end() {
+    let (good, bad) = ("ä".repeat(ID_BYTES_MAX / 2), "ä".repeat(ID_BYTES_MAX / 2 + 1));
+    assert!(Tenant::new(&good).is_ok() && Tenant::new(&bad).is_err());
+    assert!(Person::new(&good).is_ok() && Person::new(&bad).is_err());
+    assert!(SubjectRef::new(&long("a:")).is_ok() && SubjectRef::new(&format!("a:{good}")).is_err());
+    assert!(partition::of_person(&tenant(&good), &person(&good)) < model::limits::PARTITIONS);
+}
+
+/// A day that was filled far beyond its limit is read up to a bound, and no further.
+async fn the_reader_stops() {
+    let dir = crate::room::dir();
+    let store = Embedded::open(dir.path()).unwrap();
+    let key = day_key("main", "ann", a_day());
+    let rows: Vec<Row> =
+        (0..DAY_ROWS_READ_MAX + 500).map(|number| entry(a_day(), number, reason("made", 1))).collect();
+    for some in rows.chunks(2_000) {
+        store.write(vec![DayRows { key: key.clone(), rows: some.to_vec() }], a_day().start()).await.unwrap();
+    }
+    let found = store.read(&[key], a_day().start()).await.unwrap().remove(0);
+    assert_eq!(found.len(), DAY_ROWS_READ_MAX);
+}
