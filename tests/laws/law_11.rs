@@ -46,7 +46,7 @@ fn long_catalogue(plans: usize, most: usize) -> Arc<Catalogue> {
     let mut text = String::from("catalogue: long\nsubjects:\n  work: {title: text, public: flag}\n");
     let (mut kinds, mut sections) = (String::from("kinds:\n"), String::from("plans:\n"));
     for number in 0..plans {
-        let (k, p) = (long(&format!("k{number}_")), long(&format!("p{number}_")));
+        let (k, p) = (in_catalogue(&format!("k{number}_")), in_catalogue(&format!("p{number}_")));
         writeln!(
             kinds,
             "  {k}: {{on: work.made, to: {{followers_of: subject}}, while: subject.public, says: x, plans: [{p}]}}"
@@ -67,6 +67,11 @@ fn long_catalogue(plans: usize, most: usize) -> Arc<Catalogue> {
 /// A name that cannot be longer.
 fn long(start: &str) -> String {
     format!("{start}{}", "x".repeat(ID_BYTES_MAX - start.len()))
+}
+
+/// Names in a catalogue are half as long.
+fn in_catalogue(start: &str) -> String {
+    format!("{start}{}", "x".repeat(ID_BYTES_MAX / 2 - start.len()))
 }
 
 /// A life of storms: many events of many days and kinds, all withdrawn or none, every Ready deferred or
@@ -124,7 +129,7 @@ fn pass_to(desk: &mut Desk, until: Millis) -> Vec<Decided> {
 }
 
 fn arrives(desk: &mut Desk, key: &PersonKey, number: usize, plans: usize, public: bool, dice: &mut Dice) -> News {
-    let name = kind(&long(&format!("k{}_", dice.below(plans))));
+    let name = kind(&in_catalogue(&format!("k{}_", dice.below(plans))));
     let about = subject(&long(&format!("work:{number}_")));
     desk.public(&key.0, &about, public);
     desk.follow(key, &about, true);

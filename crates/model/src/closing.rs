@@ -46,6 +46,8 @@ struct Sorted {
     told: Vec<(usize, Vec<Candidate>)>,
     carried: Vec<Candidate>,
     ended: Vec<(EntryKey, Why)>,
+    /// By section, how many things there was no room for.
+    more: Vec<u16>,
 }
 
 /// Closes a window; the record loses it, and gains what is owed and what follows.
@@ -92,7 +94,7 @@ pub(crate) fn close(
     }
     let taken = sorted.told.iter().flat_map(|(_, group)| group.iter().map(|candidate| candidate.key));
     window::owe(record, plan.channel, What::Taken(id), taken, at.now);
-    vec![ready(id, plan, window, sorted.told, at)]
+    vec![ready(id, plan, window, sorted, at)]
 }
 
 /// Sorts candidates into sections, by rank, within the budgets; what lies before the look-back ends.
@@ -114,6 +116,7 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
         a_section.cmp(b_section).then(b[0].rank.total_cmp(&a[0].rank)).then(b[0].key.cmp(&a[0].key))
     });
     let mut used = vec![0_u16; plan.sections.len()];
+    sorted.more.clone_from(&used);
     let mut entries_left = READY_ENTRIES_MAX;
     for (section, mut group) in groups {
         // One subject never fills more than a Ready; the rest of its entries wait.
@@ -124,6 +127,7 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
             entries_left -= group.len();
             sorted.told.push((section, group));
         } else if !fault::planted(Fault::OverflowDropped) {
+            sorted.more[section] = sorted.more[section].saturating_add(1);
             sorted.carried.extend(group);
         }
     }
@@ -192,15 +196,9 @@ fn carry(
     window::open(record, plan, days, at);
 }
 
-fn ready(
-    id: ReadyId,
-    plan: &Plan,
-    window: &Window,
-    told: Vec<(usize, Vec<Candidate>)>,
-    at: &At<'_>,
-) -> Ready {
+fn ready(id: ReadyId, plan: &Plan, window: &Window, sorted: Sorted, at: &At<'_>) -> Ready {
     let mut entries = Vec::new();
-    for (section, group) in told {
+    for (section, group) in sorted.told {
         let section = u16::try_from(section).unwrap_or(u16::MAX);
         entries.extend(group.into_iter().map(|Candidate { key, subject, reasons, maybe, .. }| ReadyEntry {
             key,
@@ -223,5 +221,6 @@ fn ready(
         due: window.due,
         expires,
         entries,
+        more: sorted.more,
     }
 }

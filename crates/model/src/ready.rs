@@ -27,6 +27,8 @@ pub struct Ready {
     /// After this instant it is not sent.
     pub expires: Millis,
     pub entries: Vec<ReadyEntry>,
+    /// For each section of the plan, how many things it had no room for: they come in the next digest.
+    pub more: Vec<u16>,
 }
 
 /// One entry of a Ready.

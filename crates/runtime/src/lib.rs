@@ -11,6 +11,8 @@ pub mod metrics;
 pub mod quiet;
 pub mod retry;
 pub mod shutdown;
+#[cfg(feature = "faults")]
+pub mod trial;
 
 pub use clock::Clock;
 pub use quiet::Quiet;

@@ -43,7 +43,7 @@ impl Making<'_> {
                 name: facts.profile.text(profile::NAME),
                 zone: &zone,
                 due: ready.due,
-                sections: &sections(plan, &said, &related, &nothing),
+                sections: &sections(plan, &said, &ready.more, &related, &nothing),
                 related: &related,
             })
             .with_context(|| format!("plan {}", ready.plan))?;
@@ -106,6 +106,7 @@ fn said(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<Said>> {
 fn sections<'a>(
     plan: &'a Plan,
     said: &'a [Vec<Said>],
+    more: &[u16],
     related: &'a BTreeMap<SubjectRef, State>,
     nothing: &'a State,
 ) -> Vec<SectionInput<'a>> {
@@ -116,12 +117,13 @@ fn sections<'a>(
         reasons: &said.reasons,
         maybe: said.maybe,
     };
-    let filled = plan.sections.iter().zip(said).filter(|(_, said)| !said.is_empty());
+    let more = |index: usize| more.get(index).copied().map_or(0, usize::from);
+    let filled = plan.sections.iter().zip(said).enumerate().filter(|(_, (_, said))| !said.is_empty());
     filled
-        .map(|(section, said)| SectionInput {
+        .map(|(index, (section, said))| SectionInput {
             title: &section.title,
             items: said.iter().map(item).collect(),
-            more: 0,
+            more: more(index),
         })
         .collect()
 }

@@ -90,6 +90,7 @@ fn ready(attempt: u16) -> Ready {
         due: NOW,
         expires: NOW.plus(1_000_000),
         entries: vec![entry(1, false), entry(2, true)],
+        more: vec![0],
     }
 }
 

@@ -373,35 +373,6 @@ async fn what_was_answered_for_survives_sigkill() {
     }
 }
 
-/// A disk of its own for one test, small enough to be filled: this very test run again in a namespace where
-/// a small disk is mounted. `None` in the outer run, whose work is done when the inner one passed.
-fn on_a_small_disk(test: &str, size: &str) -> Option<std::path::PathBuf> {
-    const DISK: &str = "TIDINGS_SMALL_DISK";
-    if let Some(disk) = std::env::var_os(DISK) {
-        return Some(disk.into());
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let script =
-        "mount -t tmpfs -o size=\"$1\" tmpfs \"$2\" && TIDINGS_SMALL_DISK=\"$2\" exec \"$3\" --exact \"$4\"";
-    let inner = std::process::Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", size])
-        .arg(dir.path())
-        .arg(std::env::current_exe().unwrap())
-        .arg(test)
-        .output()
-        .expect("unshare of util-linux");
-    assert!(
-        inner.status.success(),
-        "{}",
-        String::from_utf8_lossy(&inner.stdout) + String::from_utf8_lossy(&inner.stderr)
-    );
-    assert!(
-        String::from_utf8_lossy(&inner.stdout).contains("1 passed"),
-        "the inner run found no test {test}"
-    );
-    None
-}
-
 /// Fills the disk; returns how many answers were safe, and what came then.
 async fn fill(store: &Embedded, answer: impl Fn(usize) -> Vec<u8>) -> (usize, StoreError) {
     for n in 0..10_000 {
@@ -414,7 +385,11 @@ async fn fill(store: &Embedded, answer: impl Fn(usize) -> Vec<u8>) -> (usize, St
 
 #[tokio::test]
 async fn a_full_disk_is_told_and_loses_nothing() {
-    let Some(tiny) = on_a_small_disk("tests::a_full_disk_is_told_and_loses_nothing", "12m") else { return };
+    let Some(tiny) =
+        runtime::trial::on_a_small_disk("tests::a_full_disk_is_told_and_loses_nothing", "size=12m").unwrap()
+    else {
+        return;
+    };
     let ballast = tiny.join("ballast");
     let noise = |n: usize| {
         let mut noise = n as u64 + 1;

@@ -34,6 +34,8 @@ pub(crate) struct ReadyDto<'a> {
     expires: i64,
     #[serde(with = "list")]
     entries: Vec<ReadyEntryDto<'a>>,
+    #[serde(with = "list")]
+    more: Vec<u16>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,6 +71,7 @@ impl<'a> ReadyDto<'a> {
             due: ready.due.0,
             expires: ready.expires.0,
             entries: ready.entries.iter().map(ReadyEntryDto::of).collect(),
+            more: ready.more.clone(),
         }
     }
 
@@ -85,6 +88,7 @@ impl<'a> ReadyDto<'a> {
             due: Millis(self.due),
             expires: Millis(self.expires),
             entries: self.entries.iter().map(ReadyEntryDto::model).collect::<Result<_, _>>()?,
+            more: self.more,
         })
     }
 }

@@ -189,12 +189,13 @@ async fn an_outcome_stays_what_it_was() {
     }
 }
 
-/// `SMALL_DISK` is a folder on a disk of a few hundred KiB:
-/// `mount -t tmpfs -o size=400k,nr_inodes=2000 tmpfs /tmp/small`.
 #[tokio::test]
-#[ignore = "needs a small disk, in SMALL_DISK"]
 async fn a_full_disk_is_not_now() {
-    let folder = TempDir::new_in(std::env::var_os("SMALL_DISK").unwrap()).unwrap();
+    let test = "tests::outbox::a_full_disk_is_not_now";
+    let Some(disk) = runtime::trial::on_a_small_disk(test, "size=400k,nr_inodes=2000").unwrap() else {
+        return;
+    };
+    let folder = TempDir::new_in(disk).unwrap();
     let outbox = Outbox::open(folder.path()).unwrap();
     let large = |number: u32| Message { text: "x".repeat(20_000), ..numbered(number) };
     let mut sent = Vec::new();
@@ -216,31 +217,4 @@ async fn a_full_disk_is_not_now() {
         let text = outbox.read(&message.message_id).await.unwrap().unwrap().text;
         assert_eq!(text, message.text);
     }
-}
-
-/// Not part of a usual run: how long many mails take to come and to be opened again.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes; run it to measure, MAILS says how many"]
-#[allow(clippy::disallowed_methods, reason = "a measurement")]
-async fn many_mails() {
-    let mails = std::env::var("MAILS").map_or(100_000, |mails| mails.parse().unwrap());
-    let folder = TempDir::new().unwrap();
-    let outbox = Outbox::open(folder.path()).unwrap();
-    let start = std::time::Instant::now();
-    for hundred in 0..mails / 100 {
-        let messages: Vec<Message> = (0..100).map(|i| numbered(hundred * 100 + i)).collect();
-        let handed = join_all(messages.iter().map(|message| outbox.hand(message, &Yes))).await;
-        assert!(handed.into_iter().all(|handed| handed.unwrap() == Handed::Accepted));
-    }
-    println!("{mails} mails, 100 at once: {:?}", start.elapsed());
-    drop(outbox);
-    let open = |what: &str| {
-        let start = std::time::Instant::now();
-        let outbox = Outbox::open(folder.path()).unwrap();
-        println!("{} mails opened {what} in {:?}", outbox.len(), start.elapsed());
-        assert_eq!(outbox.list(1)[0].headline, format!("Zwölf {}", mails - 1));
-    };
-    open("with notes");
-    fs::remove_file(folder.path().join("mail.notes")).unwrap();
-    open("without notes");
 }

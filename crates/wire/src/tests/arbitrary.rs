@@ -104,21 +104,23 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
         |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
     );
     let whose = (tenant(), person(), plan(), text());
-    (ready_id(), whose, (at(), at(), at()), any::<u16>(), vec(entry, 0..4)).prop_map(
-        |(id, (tenant, person, plan, key), (opening, due, expires), attempt, entries)| Ready {
-            id,
-            tenant,
-            person,
-            plan,
-            key,
-            opening,
-            channel: Channel::Email,
-            attempt,
-            due,
-            expires,
-            entries,
-        },
-    )
+    (ready_id(), whose, (at(), at(), at()), any::<u16>(), (vec(entry, 0..4), vec(any::<u16>(), 0..3)))
+        .prop_map(|(id, (tenant, person, plan, key), (opening, due, expires), attempt, (entries, more))| {
+            Ready {
+                id,
+                tenant,
+                person,
+                plan,
+                key,
+                opening,
+                channel: Channel::Email,
+                attempt,
+                due,
+                expires,
+                entries,
+                more,
+            }
+        })
 }
 
 fn why() -> impl Strategy<Value = Why> {

@@ -114,6 +114,7 @@ pub(super) fn ready() -> Ready {
                 maybe: true,
             },
         ],
+        more: vec![0, 2],
     }
 }
 
