@@ -3,7 +3,6 @@
 use std::{fs, sync::Arc};
 
 use async_trait::async_trait;
-use futures::future::join_all;
 use model::{Millis, ReadyId};
 use tempfile::TempDir;
 

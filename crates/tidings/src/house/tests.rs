@@ -1,9 +1,14 @@
 //! The house on embedded engines: it starts, settles, stops, crashes and comes back.
 
-use model::Millis;
-use runtime::Clock;
+use std::sync::Arc;
 
-use crate::testing::{START, ground};
+use async_trait::async_trait;
+use model::{Millis, Tenant, civil::Zones};
+use runtime::Clock;
+use topic::{Member, Membership, NewRecord, Record, Standing, TopicError, TopicSpec, Topics};
+
+use super::{Config, Engines, House};
+use crate::testing::{START, catalogue, ground};
 
 fn clock() -> Clock {
     Clock::still(Millis::parse(START).unwrap().0)
@@ -77,13 +82,44 @@ async fn what_was_acknowledged_survives_a_crash() {
 async fn a_room_that_fails_stops_the_house_with_its_error() {
     let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
     let ground = ground(dir.path(), &clock).await;
-    ground.house.settle().await.unwrap();
-    ground.topics.close();
-    let failure = ground.house.failure().await.to_string();
-    assert!(failure.contains("the log"), "{failure}");
-    let stopped = ground.house.stop().await.unwrap_err().to_string();
-    assert_eq!(stopped, failure);
-    assert!(ground.house.settle().await.is_err());
+    ground.house.stop().await.unwrap();
+    let engines = ground.house.engines();
+    let engines = Engines { topics: Arc::new(NoSender(engines.topics.clone())), ..engines.clone() };
+    let config = Config::usual(Tenant::new("main").unwrap(), 1_000);
+    let house = House::start(engines, catalogue(), clock, Zones::bundled(), config).await.unwrap();
+    let failure = house.failure().await.to_string();
+    assert_eq!(failure, "sender: sender: join: the log is broken: no sender here");
+    assert_eq!(house.settle().await.unwrap_err().to_string(), failure);
+    assert_eq!(house.stop().await.unwrap_err().to_string(), failure);
+}
+
+/// A log in which the sender cannot work.
+#[derive(Debug)]
+struct NoSender(Arc<dyn Topics>);
+
+#[async_trait]
+impl Topics for NoSender {
+    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
+        self.0.declare(specs).await
+    }
+    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
+        self.0.append(records).await
+    }
+    async fn read(&self, topic: &str, partition: u32, from: u64, most: usize) -> Result<Vec<Record>, TopicError> {
+        self.0.read(topic, partition, from, most).await
+    }
+    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+        self.0.bounds(topic).await
+    }
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+        self.0.standing(group, topic).await
+    }
+    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+        match &*membership.group {
+            "sender" => Err(TopicError::Broken("no sender here".to_owned())),
+            _ => self.0.join(membership).await,
+        }
+    }
 }
 
 #[tokio::test]

@@ -396,9 +396,8 @@ fn partitions_are_shared_whatever_members_do() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
-    let Some(disk) =
-        on_a_small_disk("embedded::tests::a_full_disk_is_told_and_nothing_acknowledged_is_lost", "24m")
-    else {
+    let test = "embedded::tests::a_full_disk_is_told_and_nothing_acknowledged_is_lost";
+    let Some(disk) = runtime::trial::on_a_small_disk(test, "size=24m").unwrap() else {
         return;
     };
     let dir = tempfile::tempdir_in(&disk).unwrap();
