@@ -15,7 +15,8 @@ use digest::{
     news::News,
 };
 use model::{
-    Channel, Day, Entry, EntryKey, Fate, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value, World,
+    Channel, Day, Entry, EntryKey, Fate, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
+    World,
     civil::Zones,
     delivery::Delivery,
     entry::DayKey,
@@ -92,7 +93,8 @@ impl Desk {
 
     /// An entry is stored. Its announcement is given back.
     pub fn arrives(&mut self, key: &PersonKey, entry: Entry) -> News {
-        let mut plans = self.catalogue.kinds.get(&entry.reason.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
+        let mut plans =
+            self.catalogue.kinds.get(&entry.reason.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
         if plans.is_empty() {
             // As `digest::news` has it: the kind is gone, and any window ends its entries.
             plans.extend(self.catalogue.plans.by_name.keys().next().cloned());

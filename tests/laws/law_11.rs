@@ -16,8 +16,8 @@ use fanout::{
 use model::{
     Because, Day, Entry, Event, EventKey, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
     limits::{
-        DAY_ROWS_FULL, DAY_ROWS_READ_MAX, ID_BYTES_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX, TURN_CLOSINGS_MAX,
-        WAITING_BYTES_MAX,
+        DAY_ROWS_FULL, DAY_ROWS_READ_MAX, ID_BYTES_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX,
+        TURN_CLOSINGS_MAX, WAITING_BYTES_MAX,
     },
     partition,
     person::{PersonRecord, profile},
@@ -128,7 +128,14 @@ fn pass_to(desk: &mut Desk, until: Millis) -> Vec<Decided> {
     all
 }
 
-fn arrives(desk: &mut Desk, key: &PersonKey, number: usize, plans: usize, public: bool, dice: &mut Dice) -> News {
+fn arrives(
+    desk: &mut Desk,
+    key: &PersonKey,
+    number: usize,
+    plans: usize,
+    public: bool,
+    dice: &mut Dice,
+) -> News {
     let name = kind(&in_catalogue(&format!("k{}_", dice.below(plans))));
     let about = subject(&long(&format!("work:{number}_")));
     desk.public(&key.0, &about, public);
@@ -145,7 +152,11 @@ fn check_decided(decided: &Decided) {
         let bytes = wire::window::encode(of, who, record).unwrap().len();
         assert!(bytes <= RECORD_BYTES_MAX, "{bytes} bytes for {}", described(record));
         assert!(record.weight() >= bytes, "{bytes} bytes weigh {}: {}", record.weight(), described(record));
-        assert!(record.waiting_weight() <= WAITING_BYTES_MAX, "what waits weighs {}", record.waiting_weight());
+        assert!(
+            record.waiting_weight() <= WAITING_BYTES_MAX,
+            "what waits weighs {}",
+            record.waiting_weight()
+        );
     }
     for ready in &decided.ready {
         assert!(ready.entries.len() <= READY_ENTRIES_MAX, "a Ready of {} entries", ready.entries.len());
@@ -167,7 +178,8 @@ fn a_full_day(mut dice: Dice) {
     let (mut rows, mut full) = (0_u32, Vec::new());
     while rows < 2 * DAY_ROWS_FULL {
         let some = u32::try_from(1 + dice.below(300)).unwrap();
-        let decided = desk.hear(&key, vec![News::Announced { day: a_day(), rows: some, plans: plans.clone() }]);
+        let decided =
+            desk.hear(&key, vec![News::Announced { day: a_day(), rows: some, plans: plans.clone() }]);
         let before = rows;
         rows += some;
         let now_full = before < DAY_ROWS_FULL && rows >= DAY_ROWS_FULL;

@@ -7,6 +7,7 @@ mod outcomes;
 mod room;
 mod seeds;
 mod texts;
+mod world;
 
 mod law_1;
 mod law_10;
@@ -15,5 +16,6 @@ mod law_12;
 mod law_2;
 mod law_3_times;
 mod law_4_newer;
+mod law_6;
 mod law_6_ids;
 mod law_8;

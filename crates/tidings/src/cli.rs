@@ -6,6 +6,9 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 use crate::config::{Given, keys};
 
+#[cfg(test)]
+mod tests;
+
 const AFTER: &str = "\
 Exit codes:
   0  done
@@ -279,70 +282,5 @@ impl Cli {
             add(keys::DEMO, "--demo", up.demo.then_some("true"));
         }
         given
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    use super::*;
-
-    fn parse(line: &str) -> Result<Cli, clap::Error> {
-        Cli::try_parse_from(line.split_whitespace())
-    }
-
-    #[test]
-    fn clap_finds_no_fault() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn what_makes_sense_is_read() {
-        for line in [
-            "tidings up --demo --catalogue c --listen 127.0.0.1:0",
-            "tidings publish a.b x:1 title=T --id 1 --actor ann --at 2026-11-21T09:00:00Z",
-            "tidings publish --file -",
-            "tidings follow ann x:1 --json",
-            "tidings --json unfollow ann x:1",
-            "tidings person ann zone=Europe/Berlin",
-            "tidings feedback read ann e1 e2",
-            "tidings days ann --since 3d --data-dir d",
-            "tidings check dir",
-            "tidings bench",
-            "tidings bench log --size 100 --json",
-            "tidings config",
-            "tidings quarantine list",
-            "tidings quarantine show 1",
-            "tidings quarantine retry 1 2",
-            "tidings quarantine drop --all",
-        ] {
-            parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
-        }
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_refused() {
-        for line in [
-            "tidings",
-            "tidings upp",
-            "tidings publish",
-            "tidings publish a.b",
-            "tidings publish --file f a.b x:1",
-            "tidings person ann",
-            "tidings feedback liked ann e1",
-            "tidings quarantine retry",
-            "tidings quarantine drop --all 1",
-            "tidings config --demo",
-        ] {
-            assert!(parse(line).is_err(), "{line}");
-        }
-    }
-
-    #[test]
-    fn flags_become_configuration() {
-        let given = parse("tidings up --demo --data-dir d").unwrap().given();
-        let given: Vec<_> = given.iter().map(|given| (given.name, given.flag, given.text.as_str())).collect();
-        assert_eq!(given, [("data_dir", "--data-dir", "d"), ("demo", "--demo", "true")]);
     }
 }

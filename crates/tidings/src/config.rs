@@ -16,6 +16,7 @@ use secrecy::SecretString;
 pub mod file;
 pub mod keys;
 pub mod merge;
+mod parse;
 pub mod show;
 #[cfg(test)]
 mod tests;

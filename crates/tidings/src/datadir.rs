@@ -59,8 +59,7 @@ impl DataDir {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                drop(lock.read_to_string(&mut pid));
+                let pid = fs::read_to_string(&name).unwrap_or_default();
                 let path = path.display();
                 let who =
                     if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };

@@ -125,7 +125,7 @@ fn note(waiting: &mut BTreeMap<u64, Quarantined>, record: Record) {
             waiting.insert(record.offset, item);
         }
         Err(error) => {
-            tracing::error!(offset = record.offset, %error, "a record of the quarantine cannot be read")
+            tracing::error!(offset = record.offset, %error, "a record of the quarantine cannot be read");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
 /// Who answers.
 pub enum Reach {
     Running(Client),
-    Files(Files),
+    Files(Box<Files>),
 }
 
 /// The engines of a directory on which nothing runs, opened by this process.
@@ -42,7 +42,7 @@ pub fn reach(config: &Config) -> Result<Reach, Failure> {
         return Err(Failure::unreachable(format!("there is nothing in {dir} yet; `tidings up` begins it")));
     }
     match DataDir::hold(dir) {
-        Ok(held) => files(config, held).map(Reach::Files),
+        Ok(held) => Ok(Reach::Files(Box::new(files(config, held)?))),
         // By the house that runs on it, or by somebody who does not say so (yet, or any more).
         Err(Failure::Refused(held)) => match Admin::read(dir)? {
             Some(admin) => Ok(Reach::Running(Client::new(admin))),

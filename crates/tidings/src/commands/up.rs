@@ -234,7 +234,7 @@ async fn disk_gone(dir: &Path, reserve: u64) -> anyhow::Error {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is")
+                tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is");
             }
         }
     }

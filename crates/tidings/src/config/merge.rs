@@ -5,17 +5,16 @@ use std::{
     collections::BTreeMap,
     fmt, io,
     path::{Path, PathBuf},
-    str::FromStr,
 };
 
 use model::Tenant;
-use runtime::log::Format;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{
     ApiKey, Config, Limits, Log, Refused,
     file::{self, At, Node, What},
     keys::{self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, KEYS, Key},
+    parse::{beside, bytes, format, is_path, misspelt, parsed, unknown},
 };
 
 /// A value given by a flag.
@@ -113,7 +112,7 @@ impl Merge<'_> {
             Ok(Node { what: What::Map(map), .. }) => self.map(&name, path, "", map),
             Ok(Node { what: What::Plain(nothing), .. }) if nothing.is_empty() => {}
             Ok(Node { at, .. }) => {
-                self.refused.push(format!("{name}:{at}: a configuration is a map of keys"))
+                self.refused.push(format!("{name}:{at}: a configuration is a map of keys"));
             }
             Err((at, what)) => self.refused.push(format!("{name}:{at}: {what}")),
         }
@@ -134,7 +133,7 @@ impl Merge<'_> {
                     self.settings.insert(key.name, Setting { text, source });
                 }
                 (Some(_), What::List(_) | What::Map(_)) => {
-                    self.refuse(&source, format!("`{full}` is one value"))
+                    self.refuse(&source, format!("`{full}` is one value"));
                 }
                 (None, What::Map(map))
                     if KEYS.iter().any(|key| key.name.starts_with(&format!("{full}."))) =>
@@ -168,7 +167,7 @@ impl Merge<'_> {
                     ("key_file", What::Text(text)) => from = Some(text),
                     // A number would have lost its leading zeros by now, and then it is another key.
                     ("tenant" | "key" | "key_file", _) => {
-                        self.refuse(&place, format!("`{word}` is a text: quote it"))
+                        self.refuse(&place, format!("`{word}` is a text: quote it"));
                     }
                     _ => {
                         let what = unknown(&word, ["tenant", "key", "key_file"]);
@@ -324,61 +323,4 @@ fn check(config: Config, sources: &BTreeMap<&'static str, Source>) -> Result<Con
         "{source}: {listen} can be reached from other machines, and there are no API keys: \
          set `api_keys` or {API_KEY_FILE_VARIABLE}, or listen on 127.0.0.1"
     )]))
-}
-
-fn parsed<T: FromStr>(what: &'static str) -> impl Fn(&str) -> Result<T, String> {
-    move |text| text.parse().map_err(|_| what.to_owned())
-}
-
-fn format(text: &str) -> Result<Format, String> {
-    match text {
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        _ => Err("is neither `text` nor `json`".to_owned()),
-    }
-}
-
-/// `268435456`, `256 MiB`, `2GiB`.
-fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let (number, unit) = text.split_at(text.len() - digits.len());
-    let shift = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "kib" => 10,
-        "mib" => 20,
-        "gib" => 30,
-        "tib" => 40,
-        _ => return Err("is no size, such as 256 MiB".to_owned()),
-    };
-    let number: Option<u64> = number.parse().ok();
-    number.and_then(|n| n.checked_mul(1 << shift)).ok_or_else(|| "is no size, such as 256 MiB".to_owned())
-}
-
-fn is_path(key: &Key) -> bool {
-    matches!(key.name, keys::DATA_DIR | keys::CATALOGUE)
-}
-
-/// A path of the file is meant from the file's own folder.
-fn beside(file: &Path, text: &str) -> String {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !text.is_empty() => {
-            folder.join(text).display().to_string()
-        }
-        _ => text.to_owned(),
-    }
-}
-
-fn unknown<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    match keys::nearest(word, names) {
-        Some(near) => format!("unknown key `{word}`; did you mean `{near}`?"),
-        None => format!("unknown key `{word}`; `tidings config` lists the known ones"),
-    }
-}
-
-/// The variable that was probably meant.
-fn misspelt(name: &str) -> Option<&'static str> {
-    let known = KEYS.iter().map(|key| key.environment).chain([API_KEY_FILE_VARIABLE]);
-    known
-        .filter(|known| strsim::osa_distance(name, known) <= 2)
-        .min_by_key(|known| strsim::osa_distance(name, known))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use model::{Millis, Tenant, civil::Zones};
 use runtime::Clock;
-use topic::{Member, Membership, NewRecord, Record, Standing, TopicError, TopicSpec, Topics};
+use topic::{Member, Membership, NewRecord, Record, TopicError, TopicSpec, Topics, port::Standing};
 
 use super::{Config, Engines, House};
 use crate::testing::{START, catalogue, ground};
@@ -105,7 +105,13 @@ impl Topics for NoSender {
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
         self.0.append(records).await
     }
-    async fn read(&self, topic: &str, partition: u32, from: u64, most: usize) -> Result<Vec<Record>, TopicError> {
+    async fn read(
+        &self,
+        topic: &str,
+        partition: u32,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, TopicError> {
         self.0.read(topic, partition, from, most).await
     }
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {

@@ -43,7 +43,7 @@ async fn show(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response
         "is_ahead": app.clock.clock().ahead() >= 60_000,
         "due": due.map(|due| look::instant(due, &Zone::UTC)),
         "due_until": due.map(|due| look::until(due.since(now))),
-        "due_person": remembered.open().first().map(|(person, _)| person.to_string()),
+        "due_person": remembered.open(&app.tenant).first().map(|(person, _)| person.to_string()),
         "morning": look::instant(next_morning(now), &Zone::UTC),
     });
     app.page("clock.html", &asked, own)
@@ -56,7 +56,7 @@ struct Move {
 }
 
 async fn jump(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, Oops> {
-    if let Err(stopped) = app.own_form(&asked.csrf) {
+    if let Some(stopped) = app.stop_foreign(&asked.csrf) {
         return Ok(stopped);
     }
     if !app.is_demo {

@@ -102,12 +102,12 @@ impl App {
     }
 
     /// Stops a form that is not one of ours: its page is older than this process, or not ours at all.
-    pub(super) fn own_form(&self, csrf: &str) -> Result<(), Response> {
+    pub(super) fn stop_foreign(&self, csrf: &str) -> Option<Response> {
         if self.guard.is_ours(csrf) {
-            return Ok(());
+            return None;
         }
         let text = "The form is from before this house was started. Go back, load the page again, and retry.";
-        Err(self.saying(StatusCode::FORBIDDEN, "This form is too old", text))
+        Some(self.saying(StatusCode::FORBIDDEN, "This form is too old", text))
     }
 }
 
@@ -145,8 +145,10 @@ pub async fn known(
     if app.guard.is_known(request.headers()) {
         return next.run(request).await;
     }
-    let text = "This page needs the token that stands in admin.json of the data directory: add ?token=... to the address, once.";
-    app.saying(StatusCode::UNAUTHORIZED, "Who is there?", text)
+    // Nothing of the house: whoever asks may be anybody.
+    let what = "this page needs the token that stands in admin.json of the data directory: \
+                add ?token=... to the address, once";
+    Stopped(StatusCode::UNAUTHORIZED, what).into_response()
 }
 
 pub async fn style() -> Response {

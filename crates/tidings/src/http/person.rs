@@ -56,8 +56,13 @@ async fn person(
 ) -> Result<Response, Oops> {
     let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let remembered = windows::everybody(&*app.house.engines().topics).await?;
-    let offered: Vec<String> =
-        remembered.persons.keys().map(|(_, person)| person.to_string()).take(OFFERED_MAX).collect();
+    let offered: Vec<String> = remembered
+        .persons
+        .keys()
+        .filter(|(tenant, _)| *tenant == app.tenant)
+        .map(|(_, person)| person.to_string())
+        .take(OFFERED_MAX)
+        .collect();
     let own = match id.as_deref().map(Person::new) {
         None => json!({"offered": offered}),
         Some(Err(error)) => json!({"offered": offered, "id": id, "bad": error.to_string()}),

@@ -118,7 +118,7 @@ fn fields(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String
 async fn publish(State(app): Shared, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Oops> {
     let filled: BTreeMap<String, String> = pairs.into_iter().collect();
     let text = |name: &str| filled.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
-    if let Err(stopped) = app.own_form(text("csrf").unwrap_or_default()) {
+    if let Some(stopped) = app.stop_foreign(text("csrf").unwrap_or_default()) {
         return Ok(stopped);
     }
     let what = text("event").unwrap_or_default();

@@ -54,7 +54,7 @@ struct Settle {
 }
 
 async fn settle(State(app): Shared, Form(asked): Form<Settle>) -> Result<Response, Oops> {
-    if let Err(stopped) = app.own_form(&asked.csrf) {
+    if let Some(stopped) = app.stop_foreign(&asked.csrf) {
         return Ok(stopped);
     }
     let log = &*app.house.engines().topics;

@@ -75,7 +75,7 @@ async fn way(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response,
     let log = &*app.house.engines().topics;
     let stages = app.house.stages().await?;
     let remembered = windows::everybody(log).await?;
-    let open = remembered.open();
+    let open = remembered.open(&app.tenant);
     let now = app.now();
     let listed = open.iter().take(WINDOWS_LISTED).map(|(person, window)| {
         json!({

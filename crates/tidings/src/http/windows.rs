@@ -30,9 +30,9 @@ impl Remembered {
         windows.chain(deferred).min()
     }
 
-    /// Whose windows are open, the soonest first.
-    pub fn open(&self) -> Vec<(&Person, &Window)> {
-        let all = self.persons.iter();
+    /// Whose windows are open, of one tenant, the soonest first.
+    pub fn open(&self, of: &Tenant) -> Vec<(&Person, &Window)> {
+        let all = self.persons.iter().filter(|((tenant, _), _)| tenant == of);
         let mut open: Vec<_> = all
             .flat_map(|((_, person), record)| record.windows.iter().map(move |window| (person, window)))
             .collect();

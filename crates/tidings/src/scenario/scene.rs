@@ -42,6 +42,9 @@ use crate::{
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// A busy intake may be asked again; on rough ground that happens often, and never for ever.
 const POSTS_MAX: usize = 100;
+/// Of a hundred calls of a rough store so many fail, before and after their effect. A turn of the sender makes
+/// some ten; with more, most turns fail, and a scenario is spent in the real pauses between the tries.
+const BUSY_PERCENT: (u8, u8) = (4, 4);
 /// Records that may wait before intake asks to come later: no scenario writes so many.
 const LAG_MAX: u64 = 100_000;
 
@@ -109,7 +112,9 @@ impl Scene {
             Ground::Even => Engines { topics: Arc::new(topics.clone()), store: store.clone(), courier },
             Ground::Rough(seed) => {
                 let seed = seed.wrapping_add(self.lives);
-                let roughness = store::rough::Roughness::seeded(seed);
+                let usual = store::rough::Roughness::seeded(seed);
+                let (busy_before_percent, busy_after_percent) = BUSY_PERCENT;
+                let roughness = store::rough::Roughness { busy_before_percent, busy_after_percent, ..usual };
                 let inner = Arc::new(topics.clone());
                 Engines {
                     topics: Arc::new(topic::rough::Rough::new(inner, Odds::ROUGH, seed)),

@@ -1,0 +1,156 @@
+//! A real `tidings up` on a folder, and how a test talks to it.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{
+        Mutex,
+        mpsc::{self, Receiver, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+use serde_json::Value;
+
+/// How long the process may take to open its page.
+const OPENING: Duration = Duration::from_secs(60);
+/// How long one request may take; one that meets the stop never ends.
+const ANSWER: Duration = Duration::from_secs(20);
+
+pub struct House {
+    child: Mutex<Child>,
+    address: String,
+    token: String,
+    lines: Mutex<Receiver<String>>,
+    agent: ureq::Agent,
+}
+
+impl House {
+    /// Starts the process; `stop_at` names the point at which it stands still.
+    pub fn start(dir: &Path, stop_at: Option<&str>) -> Result<Self, String> {
+        // The note of an earlier life would be taken for this one's.
+        drop(std::fs::remove_file(dir.join("admin.json")));
+        let mut command = Command::new(binary()?);
+        let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("kill/catalogue");
+        command.args(["up", "--demo", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
+        command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
+        if let Some(stop_at) = stop_at {
+            command.env("TIDINGS_STOP_AT", stop_at);
+        }
+        let mut child =
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+        let (sender, lines) = mpsc::sync_channel(10_000);
+        let stderr = BufReader::new(child.stderr.take().ok_or("no standard error")?);
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let config =
+            ureq::Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false).build();
+        let mut house = Self {
+            child: Mutex::new(child),
+            address: String::new(),
+            token: String::new(),
+            lines: Mutex::new(lines),
+            agent: config.into(),
+        };
+        house.open(dir)?;
+        Ok(house)
+    }
+
+    /// Waits until the process says that it is ready, and reads where it is.
+    fn open(&mut self, dir: &Path) -> Result<(), String> {
+        let mut said = String::new();
+        let lines = self.lines.lock().unwrap();
+        loop {
+            match lines.recv_timeout(OPENING) {
+                Ok(line) if line.starts_with("ready") => break,
+                Ok(line) => said = said + &line + "\n",
+                Err(_) => return Err(format!("the process did not open: {said}")),
+            }
+        }
+        drop(lines);
+        let note = std::fs::read_to_string(dir.join("admin.json")).map_err(|e| format!("admin.json: {e}"))?;
+        let note: Value = serde_json::from_str(&note).map_err(|e| format!("admin.json: {e}"))?;
+        self.address = note["address"].as_str().unwrap_or_default().to_owned();
+        self.token = note["token"].as_str().unwrap_or_default().to_owned();
+        Ok(())
+    }
+
+    /// Posts lines of events; whether all of them were acknowledged.
+    pub fn post(&self, path: &str, body: &str) -> bool {
+        let url = format!("{}{path}", self.address);
+        let request = self.agent.post(url).header("content-type", "application/x-ndjson");
+        request.send(body).is_ok_and(|answer| answer.status() == 202)
+    }
+
+    /// Moves the demo's clock, as the page does. The process may stop on the way.
+    pub fn move_clock(&self, to: &str) {
+        let page = self.agent.get(format!("{}/clock", self.address)).call();
+        let page = page.ok().and_then(|mut page| page.body_mut().read_to_string().ok()).unwrap_or_default();
+        let Some(token) = page.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next())
+        else {
+            return;
+        };
+        let form = [("csrf", token), ("to", to)];
+        let request = self.agent.post(format!("{}/clock", self.address)).header("origin", &self.address);
+        drop(request.send_form(form));
+    }
+
+    /// A person's days, as the command line sees them.
+    pub fn days(&self, person: &str) -> Result<Value, String> {
+        let url = format!("{}/admin/days?person={person}", self.address);
+        let request = self.agent.get(url).header("authorization", format!("Bearer {}", self.token));
+        let mut answer = request.call().map_err(|e| e.to_string())?;
+        let text = answer.body_mut().read_to_string().map_err(|e| e.to_string())?;
+        serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))
+    }
+
+    /// Whether the process came to its point.
+    pub fn stopped_within(&self, patience: Duration) -> bool {
+        let lines = self.lines.lock().unwrap();
+        loop {
+            match lines.recv_timeout(patience) {
+                Ok(line) if line.starts_with("stopped ") => return true,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+    }
+
+    /// What it said and nobody read yet.
+    pub fn said(&self) -> String {
+        self.lines.lock().unwrap().try_iter().collect::<Vec<_>>().join("\n")
+    }
+
+    /// SIGKILL.
+    pub fn kill(&self) {
+        let mut child = self.child.lock().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        let child = self.child.get_mut().unwrap();
+        drop(child.kill());
+        drop(child.wait());
+    }
+}
+
+/// The process beside this test: the gate builds both with the same features.
+fn binary() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let profile = own.parent().and_then(Path::parent).ok_or("no target folder")?;
+    let binary = profile.join("tidings");
+    if !binary.exists() {
+        let build = "cargo build --workspace --features tests/faults";
+        return Err(format!("{} is missing: `{build}` makes it", binary.display()));
+    }
+    Ok(binary)
+}

@@ -1,0 +1,133 @@
+//! What is said to the house under test, what it acknowledged, and what must have become of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use runtime::Clock;
+use serde_json::json;
+
+use crate::house::House;
+
+/// Persons who follow, events they should hear of, and which of these were acknowledged.
+#[derive(Default)]
+pub struct Load {
+    facts: bool,
+    /// By number of the event: when it occurred, the same at every try, and whether it was acknowledged.
+    events: BTreeMap<u64, (String, bool)>,
+}
+
+impl Load {
+    pub const PERSONS: u64 = 24;
+    pub const EVENTS: u64 = 40;
+    const AUTHORS: u64 = 5;
+
+    /// Who each person is and whom they follow: person `p` follows authors `p` and `p + 1`.
+    pub fn facts(&mut self, house: &House) {
+        let mut lines = String::new();
+        for p in 0..Self::PERSONS {
+            let profile = json!({"id": format!("profile-{p}"), "source": "kill", "type": "tidings.profile",
+                "data": {"person": format!("p{p}"), "email": format!("p{p}@example.org")}});
+            lines += &format!("{profile}\n");
+            for author in Self::authors_of(p) {
+                let follow = json!({"id": format!("follow-{p}-{author}"), "source": "kill", "type": "tidings.follow",
+                    "data": {"person": format!("p{p}"), "target": format!("author:{author}")}});
+                lines += &format!("{follow}\n");
+            }
+        }
+        self.facts = house.post("/v1/facts", &lines);
+    }
+
+    fn authors_of(person: u64) -> [u64; 2] {
+        [person % Self::AUTHORS, (person + 1) % Self::AUTHORS]
+    }
+
+    /// Publishes every event that is not acknowledged yet, a few a request.
+    pub fn publish(&mut self, house: &House) {
+        if self.events.is_empty() {
+            let now = model::Millis(Clock::real(0).now());
+            self.events = (0..Self::EVENTS).map(|n| (n, (now.to_string(), false))).collect();
+        }
+        let open: Vec<u64> = self.events.iter().filter(|(_, (_, acked))| !acked).map(|(n, _)| *n).collect();
+        for some in open.chunks(4) {
+            let line = |n: &u64| {
+                let event = json!({"id": format!("event-{n}"), "source": "kill", "type": "post.published",
+                    "subject": format!("post:{n}"), "time": self.events[n].0,
+                    "data": {"title": format!("Title{n}."), "author": format!("author:{}", n % Self::AUTHORS),
+                        "public": true}});
+                format!("{event}\n")
+            };
+            let lines: String = some.iter().map(line).collect();
+            if house.post("/v1/changes", &lines) {
+                for n in some {
+                    self.events.entry(*n).and_modify(|(_, acked)| *acked = true);
+                }
+            } else {
+                // It stands still at its point: nothing more will be taken in this life.
+                return;
+            }
+        }
+    }
+
+    pub fn is_acknowledged(&self) -> bool {
+        self.facts
+            && self.events.len() as u64 == Self::EVENTS
+            && self.events.values().all(|(_, acked)| *acked)
+    }
+
+    /// Every event is told to each of its followers in exactly one mail, and no mail left twice.
+    pub fn check(&self, house: &House, dir: &Path) -> Result<(), String> {
+        let accepted = std::fs::read_to_string(dir.join("outbox/accepted.log")).map_err(|e| e.to_string())?;
+        if let Some(again) = accepted.lines().find(|line| line.contains("again")) {
+            return Err(format!("a mail left twice: {again}"));
+        }
+        let mails = mails(dir)?;
+        let mut wrong = Vec::new();
+        for p in 0..Self::PERSONS {
+            let empty = Vec::new();
+            let own = mails.get(&format!("p{p}@example.org")).unwrap_or(&empty);
+            for n in 0..Self::EVENTS {
+                let owed = usize::from(Self::authors_of(p).contains(&(n % Self::AUTHORS)));
+                let told = own.iter().filter(|text| text.contains(&format!("Title{n}."))).count();
+                if told != owed {
+                    wrong.push(format!("p{p} was told of event {n} {told} times, not {owed}"));
+                }
+            }
+            wrong.extend(fates(house, p)?);
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+    }
+}
+
+/// What is wrong with the fates of a person's entries: all were told, and the journal knows it.
+fn fates(house: &House, p: u64) -> Result<Vec<String>, String> {
+    let days = house.days(&format!("p{p}"))?;
+    let mut found = BTreeSet::new();
+    let entries =
+        days["days"].as_array().into_iter().flatten().flat_map(|day| day["entries"].as_array()).flatten();
+    for entry in entries {
+        for fate in entry["fates"].as_array().into_iter().flatten() {
+            if fate["fate"] != "told" || fate["journal"] == "unknown" {
+                found.insert(format!("p{p}, {}: {fate}", entry["subject"]));
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// The text of every mail in the outbox, by receiver.
+fn mails(dir: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
+    let mut mails: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let folders = std::fs::read_dir(dir.join("outbox/mail")).map_err(|e| e.to_string())?;
+    for folder in folders.flatten() {
+        for file in std::fs::read_dir(folder.path()).map_err(|e| e.to_string())?.flatten() {
+            let raw = std::fs::read(file.path()).map_err(|e| e.to_string())?;
+            let mail = mail_parser::MessageParser::default().parse(&raw).ok_or("an unreadable mail")?;
+            let to = mail.to().and_then(|to| to.first()).and_then(|to| to.address()).unwrap_or_default();
+            let text = mail.body_text(0).unwrap_or_default().into_owned();
+            mails.entry(to.to_owned()).or_default().push(text);
+        }
+    }
+    Ok(mails)
+}

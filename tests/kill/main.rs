@@ -1,0 +1,81 @@
+//! The real process, killed under load between two effects, and started again: nothing that was
+//! acknowledged is lost, and no mail leaves twice.
+//!
+//! `TIDINGS_KILLS` says how often (5; `make soak` says 50), `TIDINGS_SEED` repeats a run. Each kill is at a
+//! named point (`runtime::crash`): the process stands still there, says so, and is killed for real. A run
+//! that did not come to its point is a failure.
+
+mod house;
+mod load;
+
+use std::time::Duration;
+
+use house::House;
+use load::Load;
+use runtime::crash;
+
+/// Kills in a usual run: each point once, and one more.
+const KILLS: usize = 5;
+/// How long the process may take to come to the point.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn soak_killed_between_two_effects_it_loses_nothing_and_tells_nothing_twice() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let kills = number("TIDINGS_KILLS").map_or(KILLS, |kills| usize::try_from(kills).unwrap());
+    let seed = number("TIDINGS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    println!("{kills} kills, TIDINGS_SEED={seed}");
+    let mut luck = Luck(seed);
+    for kill in 0..kills {
+        let point = crash::ALL[kill % crash::ALL.len()];
+        // How often each point is passed under this load bounds how late it can be stopped at.
+        let passes = if point == crash::STORED { Load::EVENTS / 2 } else { Load::PERSONS / 2 };
+        let nth = 1 + luck.below(passes);
+        println!("kill {}: {point}, pass {nth}", kill + 1);
+        let dir = tempfile::tempdir().unwrap();
+        let told = round(dir.path(), point, nth);
+        assert_eq!(told, Ok(()), "seed {seed}, kill {}, {point}:{nth}", kill + 1);
+    }
+}
+
+/// One life that ends by a kill, and one after it.
+fn round(dir: &std::path::Path, point: &str, nth: u64) -> Result<(), String> {
+    let mut load = Load::default();
+    let first = House::start(dir, Some(&format!("{point}:{nth}")))?;
+    load.facts(&first);
+    load.publish(&first);
+    // Killed while it is asked to move on: the request ends with the process.
+    let stopped = std::thread::scope(|scope| {
+        scope.spawn(|| first.move_clock("morning"));
+        let stopped = first.stopped_within(PATIENCE);
+        first.kill();
+        stopped
+    });
+    if !stopped {
+        let hint = "was the process built with --features tests/faults?";
+        return Err(format!("it never came to `{point}` for the {nth}th time ({hint}): {}", first.said()));
+    }
+
+    let second = House::start(dir, None)?;
+    // What was not acknowledged is said again by whoever said it.
+    load.facts(&second);
+    load.publish(&second);
+    if !load.is_acknowledged() {
+        return Err("not everything was acknowledged after the restart".into());
+    }
+    // To the morning; past every claim's deadline and every second try; and a morning more.
+    for to in ["morning", "hour", "hour", "morning", "hour"] {
+        second.move_clock(to);
+    }
+    load.check(&second, dir)
+}
+
+/// A small generator, so that a seed is a run.
+struct Luck(u64);
+
+impl Luck {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}

@@ -1,0 +1,270 @@
+//! Engines with gates: a test closes one, and whoever comes to it waits there until it is opened again. So a
+//! schedule says who is overtaken by whom. A gate that was never closed lets everybody through.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+use async_trait::async_trait;
+use courier::{Courier, CourierError, Gate, Handed, Message, Outcome};
+use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
+use store::{
+    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey, States, Store,
+    StoreError,
+};
+use tidings::house::Engines;
+use tokio::sync::watch;
+use topic::{
+    CommitError, Happening, Member, Membership, NewRecord, Offsets, TopicError, TopicSpec, Topics, Turn,
+};
+
+/// What somebody looks at before each append.
+pub type Spy = Arc<dyn Fn(Vec<NewRecord>) -> futures::future::BoxFuture<'static, ()> + Send + Sync>;
+
+/// All gates of one house. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Gates {
+    gates: Arc<Mutex<BTreeMap<&'static str, watch::Sender<At>>>>,
+    /// So many others go first before a member of the digest hears of anything.
+    pub late: usize,
+    pub spy: Option<Spy>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum At {
+    #[default]
+    Open,
+    Closed,
+    /// Closed, and somebody stands before it.
+    Waiting,
+}
+
+impl fmt::Debug for Gates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gates")
+    }
+}
+
+impl Gates {
+    fn gate(&self, name: &'static str) -> watch::Sender<At> {
+        self.gates.lock().unwrap().entry(name).or_insert_with(|| watch::Sender::new(At::Open)).clone()
+    }
+
+    pub fn close(&self, name: &'static str) {
+        self.gate(name).send_replace(At::Closed);
+    }
+
+    pub fn open(&self, name: &'static str) {
+        self.gate(name).send_replace(At::Open);
+    }
+
+    /// Returns when somebody stands before the gate.
+    pub async fn reached(&self, name: &'static str) {
+        let mut at = self.gate(name).subscribe();
+        let reached = at.wait_for(|at| *at == At::Waiting);
+        drop(tokio::time::timeout(std::time::Duration::from_secs(20), reached).await.expect("nobody came").unwrap());
+    }
+
+    async fn pass(&self, name: &'static str) {
+        let gate = self.gate(name);
+        gate.send_if_modified(|at| std::mem::replace(at, if *at == At::Open { At::Open } else { At::Waiting }) == At::Closed);
+        // The sender is in our hands, so it cannot be gone.
+        drop(gate.subscribe().wait_for(|at| *at == At::Open).await);
+    }
+
+    pub fn around(&self, engines: Engines) -> Engines {
+        let Engines { topics, store, courier } = engines;
+        Engines {
+            topics: Arc::new(GatedTopics { inner: topics, gates: self.clone() }),
+            store: Arc::new(GatedStore { inner: store, gates: self.clone() }),
+            courier: Arc::new(GatedCourier { inner: courier, gates: self.clone() }),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct GatedTopics {
+    inner: Arc<dyn Topics>,
+    gates: Gates,
+}
+
+#[async_trait]
+impl Topics for GatedTopics {
+    async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
+        self.inner.declare(specs).await
+    }
+
+    async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
+        if let Some(spy) = &self.gates.spy {
+            spy(records.clone()).await;
+        }
+        self.inner.append(records).await
+    }
+
+    async fn read(&self, topic: &str, partition: u32, from: u64, most: usize) -> Result<Vec<topic::Record>, TopicError> {
+        self.inner.read(topic, partition, from, most).await
+    }
+
+    async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+        self.inner.bounds(topic).await
+    }
+
+    async fn standing(&self, group: &str, topic: &str) -> Result<Vec<topic::port::Standing>, TopicError> {
+        self.inner.standing(group, topic).await
+    }
+
+    async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+        let group = membership.group.clone();
+        let inner = self.inner.join(membership).await?;
+        Ok(Box::new(GatedMember { inner, gates: self.gates.clone(), group }))
+    }
+}
+
+struct GatedMember {
+    inner: Box<dyn Member>,
+    gates: Gates,
+    group: Arc<str>,
+}
+
+#[async_trait]
+impl Member for GatedMember {
+    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
+        match &*self.group {
+            sender::config::GROUP => self.gates.pass("sender reads").await,
+            digest::config::GROUP => {
+                for _ in 0..self.gates.late {
+                    tokio::task::yield_now().await;
+                }
+            }
+            _ => {}
+        }
+        self.inner.next(most).await
+    }
+
+    async fn restore(&mut self, partition: u32) -> Result<Vec<topic::Record>, TopicError> {
+        self.inner.restore(partition).await
+    }
+
+    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
+        self.inner.ends(partition).await
+    }
+
+    fn positions(&self, partition: u32) -> Offsets {
+        self.inner.positions(partition)
+    }
+
+    async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
+        self.inner.commit(turn).await
+    }
+
+    async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
+        self.inner.rewind(partition).await
+    }
+}
+
+#[derive(Debug)]
+struct GatedCourier {
+    inner: Arc<dyn Courier>,
+    gates: Gates,
+}
+
+#[async_trait]
+impl Courier for GatedCourier {
+    async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
+        self.gates.pass("before the hand-over").await;
+        let handed = self.inner.hand(message, gate).await;
+        self.gates.pass("after the hand-over").await;
+        handed
+    }
+
+    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
+        self.inner.outcome(message_id).await
+    }
+}
+
+#[derive(Debug)]
+struct GatedStore {
+    inner: Arc<dyn Store>,
+    gates: Gates,
+}
+
+#[async_trait]
+impl Journal for GatedStore {
+    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
+        self.gates.pass("before the claim").await;
+        let claimed = self.inner.claim(tenant, claim).await;
+        self.gates.pass("after the claim").await;
+        claimed
+    }
+
+    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
+        self.gates.pass("before the record").await;
+        let recorded = self.inner.record(tenant, record).await;
+        self.gates.pass("after the record").await;
+        recorded
+    }
+
+    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
+        self.inner.journalled(tenant, readys).await
+    }
+}
+
+#[async_trait]
+impl Days for GatedStore {
+    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
+        self.inner.write(rows, now).await
+    }
+
+    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
+        self.inner.read(keys, now).await
+    }
+
+    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
+        self.inner.drop_before(day).await
+    }
+}
+
+#[async_trait]
+impl States for GatedStore {
+    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+        self.inner.merge(states).await
+    }
+
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+        self.inner.states(keys).await
+    }
+}
+
+#[async_trait]
+impl Follows for GatedStore {
+    async fn follow(&self, follows: Vec<Follow>) -> Result<(), StoreError> {
+        self.inner.follow(follows).await
+    }
+
+    async fn followers(
+        &self,
+        tenant: &Tenant,
+        target: &SubjectRef,
+        from: Option<&[u8]>,
+        most: usize,
+    ) -> Result<Followers, StoreError> {
+        self.inner.followers(tenant, target, from, most).await
+    }
+
+    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
+        self.inner.follows(of).await
+    }
+}
+
+#[async_trait]
+impl Answers for GatedStore {
+    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError> {
+        self.inner.answer(tenant, key, answer, now).await
+    }
+
+    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
+        self.inner.answered(tenant, key, now).await
+    }
+}

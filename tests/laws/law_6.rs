@@ -1,0 +1,178 @@
+//! Law 6: a turn is one commit. Whatever happens between two effects (busy engines, aborted and unknown turns,
+//! owners replaced, crashes), every entry is told in exactly one mail or has a fate, nothing is stuck, and
+//! what is said again tells nothing again.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use model::{Fate, Millis};
+use tidings::house::Engines;
+use topic::rough::Odds;
+
+use crate::{
+    names::HOUR_MS,
+    seeds::{Dice, waiting_schedules},
+    texts::{Knobs, catalogue},
+    world::World,
+};
+
+#[test]
+fn law_6_a_turn_is_one_commit() {
+    waiting_schedules(5, |dice| async { Schedule::new(dice).await.run().await });
+}
+
+const PERSONS: [&str; 3] = ["ann", "bob", "cat"];
+const DAYS: i64 = 3;
+
+struct Schedule {
+    dice: Dice,
+    world: World,
+    made: usize,
+    /// Works that may have been withdrawn before they were told.
+    withdrawn: BTreeSet<usize>,
+    rough: Vec<topic::rough::Rough>,
+    lives: u64,
+}
+
+impl Schedule {
+    async fn new(mut dice: Dice) -> Self {
+        let knobs =
+            Knobs { most: 2 + dice.below(4), once_per: dice.of(&["event", "subject"]), ..Knobs::default() };
+        let mut world = World::new(catalogue(&knobs)).await;
+        for who in PERSONS {
+            world.person(who, &["author:1"]).await;
+        }
+        world.start(world.engines()).await;
+        world.settle().await;
+        world.crash().await;
+        let (made, withdrawn, rough, lives) = (0, BTreeSet::new(), Vec::new(), 0);
+        let mut schedule = Self { dice, world, made, withdrawn, rough, lives };
+        schedule.open().await;
+        schedule
+    }
+
+    /// The next life, on engines that are as unpleasant as they may be.
+    async fn open(&mut self) {
+        self.lives += 1;
+        let seed = self.dice.next();
+        let Engines { topics, store, courier } = self.world.engines();
+        let topics = topic::rough::Rough::new(topics, Odds::ROUGH, seed);
+        self.rough.push(topics.clone());
+        let roughness = store::rough::Roughness {
+            busy_before_percent: 4,
+            busy_after_percent: 4,
+            ..store::rough::Roughness::seeded(seed)
+        };
+        let store = Arc::new(store::rough::Rough::new(store, roughness));
+        self.world.start(Engines { topics: Arc::new(topics), store, courier }).await;
+    }
+
+    async fn run(mut self) {
+        let end = self.world.now().plus(DAYS * 24 * HOUR_MS);
+        while self.world.now() < end {
+            for _ in 0..self.dice.below(4) {
+                self.happens().await;
+            }
+            if self.dice.once_in_a_hundred(35) {
+                // In the middle of whatever is done by then.
+                for _ in 0..self.dice.below(400) {
+                    tokio::task::yield_now().await;
+                }
+                self.world.crash().await;
+                self.open().await;
+            } else if self.dice.once_in_a_hundred(70) {
+                self.world.settle().await;
+            }
+            let next = self.world.clock.next_wake().unwrap_or(i64::MAX);
+            let ms = self.dice.ms(HOUR_MS / 2, 8 * HOUR_MS);
+            // Often to the very instant at which something is due.
+            let ms = if self.dice.once_in_a_hundred(50) {
+                ms.min(next.saturating_sub(self.world.clock.now()))
+            } else {
+                ms
+            };
+            self.world.clock.advance(ms.max(1));
+        }
+        self.world.crash().await;
+        let engines = self.world.engines();
+        self.world.start(engines).await;
+        self.world.pass(14 * 24 * HOUR_MS).await;
+        self.look().await;
+        self.again().await;
+        if std::env::var_os("TIDINGS_TELL").is_some() {
+            let happened: Vec<_> = self.rough.iter().map(topic::rough::Rough::happened).collect();
+            println!(
+                "{} made, {} lives, {} mails, {happened:?}",
+                self.made,
+                self.lives,
+                self.world.mails().await.len()
+            );
+        }
+    }
+
+    async fn happens(&mut self) {
+        let number = self.made;
+        match self.dice.below(8) {
+            0..6 => {
+                let late = self.dice.ms(0, 30 * HOUR_MS);
+                let late = if self.dice.once_in_a_hundred(25) { late } else { 0 };
+                let at = self.world.now().plus(-late);
+                let what = self.dice.of(&["work.made", "work.made", "work.shown"]);
+                self.world.make(what, number, "author:1", at).await;
+                self.made += 1;
+            }
+            6 if number > 0 => {
+                let number = self.dice.below(number);
+                self.withdrawn.insert(number);
+                self.world.withdraw(number).await;
+            }
+            _ => {
+                // Read on some other screen.
+                let who = self.dice.of(&PERSONS);
+                let view = self.world.view(who).await;
+                let Some((key, _)) = view.entries().last() else { return };
+                let data = serde_json::json!({"person": who, "entries": [key.to_string()]});
+                self.world.fact("tidings.read", data).await;
+            }
+        }
+    }
+
+    /// The oracle: mails in the outbox against fates in the days.
+    async fn look(&self) {
+        let world = &self.world;
+        let accepted = world.outbox.accepted().await.unwrap();
+        let ids: BTreeSet<&str> = accepted.iter().map(|accepted| accepted.message_id.as_str()).collect();
+        assert_eq!(ids.len(), accepted.len(), "a mail was handed over twice: {accepted:?}");
+        for who in PERSONS {
+            let (fates, told) = (world.fates(who).await, world.told(who).await);
+            for number in 0..self.made {
+                let title = format!("T{number}");
+                let (fate, times) = (fates.get(&title), told.get(&title).copied().unwrap_or(0));
+                match fate {
+                    Some(Fate::Told { .. }) => assert_eq!(times, 1, "{title} counts as told to {who}"),
+                    Some(Fate::Read | Fate::Cleared) => {
+                        assert_eq!(times, 0, "{title} was read by {who} before")
+                    }
+                    Some(Fate::Ended(why)) => {
+                        assert_eq!(times, 0, "{title} ended for {who}: {}", why.text());
+                        assert!(self.withdrawn.contains(&number), "{title} ended for {who}: {}", why.text());
+                    }
+                    Some(Fate::Waiting { .. }) => panic!("{title} still waits for {who}"),
+                    None => panic!("{title} never came to {who}"),
+                }
+            }
+        }
+        for stage in world.house().stages().await.unwrap() {
+            assert_eq!(stage.lag, 0, "{stage:?}");
+        }
+    }
+
+    /// Everything is said again, and nobody hears of it.
+    async fn again(&self) {
+        let before = self.world.mails().await;
+        self.world.replay().await;
+        self.world.pass(2 * 24 * HOUR_MS).await;
+        assert_eq!(self.world.mails().await, before, "what was said again was told again");
+        let now: Millis = self.world.now();
+        assert!(self.world.clock.next_wake().is_none_or(|next| next > now.0), "somebody sleeps beyond {now}");
+    }
+}

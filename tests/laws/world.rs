@@ -1,0 +1,242 @@
+//! The whole house on embedded engines in memory, under a clock that stands still: what is said goes in by the
+//! topic of changes, what leaves is read in the outbox, and what became of entries in the days.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use catalogue::Catalogue;
+use courier::outbox::Outbox;
+use model::{
+    Channel, Day, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef,
+    civil::Zones,
+    entry::DayKey,
+    fold::{DayView, fold},
+};
+use runtime::Clock;
+use serde_json::{Value, json};
+use store::Days as _;
+use tempfile::TempDir;
+use tidings::house::{Config, Engines, House, declare};
+use topic::{NewRecord, Topics as _};
+use wire::topics;
+
+use crate::names::{a_day, tenant};
+
+/// How long a claim holds here.
+pub const CLAIM_MS: i64 = 10_000;
+/// Nothing that comes to an end takes longer than this, in real time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A house and all that is below it.
+pub struct World {
+    pub clock: Clock,
+    pub catalogue: Arc<Catalogue>,
+    pub topics: topic::embedded::Embedded,
+    pub store: Arc<store::embedded::Embedded>,
+    pub outbox: Arc<Outbox>,
+    pub config: Config,
+    house: Option<House>,
+    version: i64,
+    said: Vec<NewRecord>,
+    _dir: TempDir,
+}
+
+/// A mail that was accepted: to whom, and the titles that it tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    pub to: String,
+    pub titles: Vec<String>,
+}
+
+impl World {
+    /// The engines, at eight in the morning of the first day, and no house yet.
+    pub async fn new(catalogue: Arc<Catalogue>) -> Self {
+        let dir = crate::room::dir();
+        let clock = Clock::still(a_day().start().plus(8 * crate::names::HOUR_MS).0);
+        let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap();
+        let store = Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
+        let outbox = Arc::new(Outbox::open(&dir.path().join("outbox")).unwrap());
+        declare(&topics).await.unwrap();
+        let mut config = Config::usual(tenant("main"), 1_000_000);
+        config.sender.claim_ms = CLAIM_MS;
+        let (house, version, said) = (None, 0, Vec::new());
+        Self { clock, catalogue, topics, store, outbox, config, house, version, said, _dir: dir }
+    }
+
+    /// The engines as they are.
+    pub fn engines(&self) -> Engines {
+        Engines {
+            topics: Arc::new(self.topics.clone()),
+            store: self.store.clone(),
+            courier: self.outbox.clone(),
+        }
+    }
+
+    /// Opens the house on these engines.
+    pub async fn start(&mut self, engines: Engines) {
+        let (catalogue, clock) = (self.catalogue.clone(), self.clock.clone());
+        let house = House::start(engines, catalogue, clock, Zones::bundled(), self.config.clone()).await;
+        self.house = Some(house.unwrap());
+    }
+
+    pub fn house(&self) -> &House {
+        self.house.as_ref().expect("the house is closed")
+    }
+
+    /// The house is gone from one moment to the next.
+    pub async fn crash(&mut self) {
+        if let Some(house) = self.house.take() {
+            house.abandon().await;
+        }
+    }
+
+    /// Until nothing is left to do at this instant.
+    pub async fn settle(&self) {
+        let settled = tokio::time::timeout(PATIENCE, self.house().settle()).await;
+        settled.expect("the house does not settle").expect("a room failed");
+    }
+
+    /// Moves the clock from one instant at which something is due to the next.
+    pub async fn pass(&self, ms: i64) {
+        let until = self.clock.now() + ms;
+        self.settle().await;
+        while let Some(next) = self.clock.next_wake().filter(|next| *next <= until) {
+            self.clock.advance_to(next);
+            self.settle().await;
+        }
+        self.clock.advance_to(until);
+        self.settle().await;
+    }
+
+    pub fn now(&self) -> Millis {
+        Millis(self.clock.now())
+    }
+
+    /// Says something upstream; versions go up as it is said.
+    pub async fn say(&mut self, partition: u32, mut change: Value) {
+        self.version += 1;
+        change["version"] = json!(self.version);
+        change["source"] = json!("laws");
+        let record = NewRecord {
+            topic: topics::CHANGES.into(),
+            partition,
+            key: Vec::new(),
+            value: Some(change.to_string().into_bytes()),
+        };
+        self.said.push(record.clone());
+        self.topics.append(vec![record]).await.unwrap();
+    }
+
+    /// All that was ever said is said again.
+    pub async fn replay(&self) {
+        self.topics.append(self.said.clone()).await.unwrap();
+    }
+
+    /// Somebody who can be told, in Berlin, and follows these authors.
+    pub async fn person(&mut self, who: &str, authors: &[&str]) {
+        let email = format!("{who}@example.com");
+        let profile = json!({"person": who, "email": email, "zone": "Europe/Berlin"});
+        self.fact("tidings.profile", profile).await;
+        for author in authors {
+            self.follow(who, author, true).await;
+        }
+    }
+
+    pub async fn follow(&mut self, who: &str, target: &str, on: bool) {
+        let what = if on { "tidings.follow" } else { "tidings.unfollow" };
+        self.fact(what, json!({"person": who, "target": target})).await;
+    }
+
+    pub async fn fact(&mut self, what: &str, data: Value) {
+        let id = format!("fact {}", self.version);
+        self.say(0, json!({"specversion": "1.0", "id": id, "type": what, "data": data})).await;
+    }
+
+    /// A work by its number: its title is `T` and the number, its event's id is the same.
+    pub async fn make(&mut self, what: &str, number: usize, author: &str, at: Millis) {
+        let data = json!({"title": format!("T{number}"), "author": author, "public": true});
+        let subject = format!("work:{number}");
+        let partition = u32::try_from(number % 8).unwrap();
+        let id = format!("T{number}");
+        let time = at.to_string();
+        let change = json!({"specversion": "1.0", "id": id, "type": what, "subject": subject, "time": time, "data": data});
+        self.say(partition, change).await;
+    }
+
+    /// The work is as it was, but not to be seen any more.
+    pub async fn withdraw(&mut self, number: usize) {
+        let (id, subject) = (format!("W{}", self.version), format!("work:{number}"));
+        let time = self.now().to_string();
+        let data = json!({"public": false});
+        let change = json!({"specversion": "1.0", "id": id, "type": "work.withdrawn", "subject": subject, "time": time, "data": data});
+        self.say(0, change).await;
+    }
+
+    /// The days of a person that still live.
+    pub async fn view(&self, who: &str) -> DayView {
+        let mut view = DayView::default();
+        for rows in self.days(who).await.values() {
+            rows.iter().for_each(|row| view.add(row));
+        }
+        view
+    }
+
+    pub async fn days(&self, who: &str) -> BTreeMap<Day, Vec<Row>> {
+        let days: Vec<Day> = (-9..30).map(|later| a_day().plus(later)).collect();
+        let key = |day: &Day| DayKey { tenant: tenant("main"), person: Person::new(who).unwrap(), day: *day };
+        let keys: Vec<DayKey> = days.iter().map(key).collect();
+        let rows = self.store.read(&keys, self.now()).await.unwrap();
+        days.into_iter().zip(rows).collect()
+    }
+
+    /// What became of a person's entries, by the titles of the works.
+    pub async fn fates(&self, who: &str) -> BTreeMap<String, Fate> {
+        let view = self.view(who).await;
+        view.entries()
+            .map(|(_, entry)| (title(entry.subject().unwrap()), entry.fate(Channel::Email)))
+            .collect()
+    }
+
+    /// Every mail that was accepted, in order; one that was handed over twice stands there twice.
+    pub async fn mails(&self) -> Vec<Mail> {
+        let mut mails = Vec::new();
+        for accepted in self.outbox.accepted().await.unwrap() {
+            let mail =
+                self.outbox.read(&accepted.message_id).await.unwrap().expect("an accepted mail is not there");
+            let says = mail.text.lines().filter_map(|line| line.strip_suffix('.')?.split_once(' '));
+            let titles = says.map(|(_, title)| title.to_owned()).collect();
+            mails.push(Mail { to: mail.header("to").unwrap_or_default().to_owned(), titles });
+        }
+        mails
+    }
+
+    /// How often a person was told a title.
+    pub async fn told(&self, who: &str) -> BTreeMap<String, usize> {
+        let mut told = BTreeMap::new();
+        let to = format!("{who}@example.com");
+        for mail in self.mails().await.into_iter().filter(|mail| mail.to == to) {
+            for title in mail.titles {
+                *told.entry(title).or_default() += 1;
+            }
+        }
+        told
+    }
+
+    /// Every record of a topic, in the order of its partitions.
+    pub async fn records(&self, topic: &str) -> Vec<topic::Record> {
+        let mut all = Vec::new();
+        for (partition, (from, _)) in (0..).zip(self.topics.bounds(topic).await.unwrap()) {
+            all.extend(self.topics.read(topic, partition, from, usize::MAX).await.unwrap());
+        }
+        all
+    }
+}
+
+/// The title of a work.
+pub fn title(subject: &SubjectRef) -> String {
+    format!("T{}", subject.id())
+}
+
+/// The key of the entry of a work by its number.
+pub fn key_of(number: usize, at: Millis) -> EntryKey {
+    EntryKey { occurred: at, event: EventKey::of(&tenant("main"), "laws", &format!("T{number}")) }
+}
