@@ -26,14 +26,14 @@ pub type Spy = Arc<dyn Fn(Vec<NewRecord>) -> futures::future::BoxFuture<'static,
 /// All gates of one house. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Gates {
-    gates: Arc<Mutex<BTreeMap<&'static str, watch::Sender<At>>>>,
+    pub gates: Arc<Mutex<BTreeMap<&'static str, watch::Sender<At>>>>,
     /// So many others go first before a member of the digest hears of anything.
     pub late: usize,
     pub spy: Option<Spy>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum At {
+pub enum At {
     #[default]
     Open,
     Closed,
@@ -118,7 +118,7 @@ impl Topics for GatedTopics {
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
         let group = membership.group.clone();
         let inner = self.inner.join(membership).await?;
-        Ok(Box::new(GatedMember { inner, gates: self.gates.clone(), group }))
+        Ok(Box::new(GatedMember { inner, gates: self.gates.clone(), group, held: None }))
     }
 }
 
@@ -126,21 +126,25 @@ struct GatedMember {
     inner: Box<dyn Member>,
     gates: Gates,
     group: Arc<str>,
+    /// What came while the gate was closed; kept here, for the call may be dropped half-way.
+    held: Option<Happening>,
 }
 
 #[async_trait]
 impl Member for GatedMember {
     async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
-        match &*self.group {
-            sender::config::GROUP => self.gates.pass("sender reads").await,
-            digest::config::GROUP => {
-                for _ in 0..self.gates.late {
-                    tokio::task::yield_now().await;
-                }
+        if &*self.group == digest::config::GROUP {
+            for _ in 0..self.gates.late {
+                tokio::task::yield_now().await;
             }
-            _ => {}
         }
-        self.inner.next(most).await
+        if self.held.is_none() {
+            self.held = Some(self.inner.next(most).await?);
+        }
+        if &*self.group == sender::config::GROUP && matches!(self.held, Some(Happening::Records(_))) {
+            self.gates.pass("sender reads").await;
+        }
+        self.held.take().ok_or_else(|| TopicError::Broken("nothing was held".to_owned()))
     }
 
     async fn restore(&mut self, partition: u32) -> Result<Vec<topic::Record>, TopicError> {

@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use digest::{memory::PersonKey, news::News};
-use model::{Day, EntryKey, Fate, Mark, Millis, Row, What, Why, limits::DAY_MS, ready::Ready};
-use sender::report;
-use store::{Record, Recorded};
+use model::{Day, EntryKey, Fate, Mark, Millis, Row, What, limits::DAY_MS, ready::Ready};
+use store::Recorded;
 
 use crate::{
     desk::Desk,

@@ -2,6 +2,7 @@
 //! notice. A failing run prints what was drawn, made small.
 
 mod desk;
+mod gates;
 mod names;
 mod outcomes;
 mod room;
@@ -14,8 +15,11 @@ mod law_10;
 mod law_11;
 mod law_12;
 mod law_2;
+mod law_3_closes;
 mod law_3_times;
 mod law_4_newer;
+mod law_4_stored;
 mod law_6;
 mod law_6_ids;
 mod law_8;
+mod law_9;

@@ -1,7 +1,7 @@
 //! Names and rows to make worlds of; everything about an event is a function of its number.
 
 use model::{
-    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason,
+    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Person, PlanName, ReadyId, Reason,
     Row, SubjectRef, Tenant, What, Why, entry::DayKey, limits::DAY_MS,
 };
 use proptest::{collection::vec, prelude::*};
@@ -26,10 +26,6 @@ pub fn kind(text: &str) -> Kind {
 
 pub fn plan(text: &str) -> PlanName {
     PlanName::new(text).unwrap()
-}
-
-pub fn millis(text: &str) -> Millis {
-    Millis::parse(text).unwrap()
 }
 
 /// A day in the middle of everything.

@@ -6,20 +6,18 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use model::{
-    Channel, Day, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef,
-    civil::Zones,
-    entry::DayKey,
-    fold::{DayView, fold},
+    Channel, Day, Entry, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef, civil::Zones, entry::DayKey,
+    fold::DayView, partition,
 };
 use runtime::Clock;
 use serde_json::{Value, json};
-use store::Days as _;
+use store::{DayRows, Days as _, StateKey, States as _};
 use tempfile::TempDir;
 use tidings::house::{Config, Engines, House, declare};
 use topic::{NewRecord, Topics as _};
-use wire::topics;
+use wire::{Announcement, Pending, topics};
 
-use crate::names::{a_day, tenant};
+use crate::names::{a_day, day_key, kind, reason, subject, tenant};
 
 /// How long a claim holds here.
 pub const CLAIM_MS: i64 = 10_000;
@@ -169,6 +167,29 @@ impl World {
         let data = json!({"public": false});
         let change = json!({"specversion": "1.0", "id": id, "type": "work.withdrawn", "subject": subject, "time": time, "data": data});
         self.say(0, change).await;
+    }
+
+    /// A row of a person's day by hand, as the fan-out leaves it, and what it is about.
+    pub async fn row(&self, who: &str, number: usize, at: Millis) {
+        let about = subject(&format!("work:{number}"));
+        let fields = [("title", model::Value::text(&format!("T{number}"))), ("public", model::Value::Flag(true))];
+        let state = model::State::at(1, fields.map(|(name, value)| (name, Some(value))));
+        let key = StateKey::Subject(tenant("main"), about.clone());
+        self.store.merge(vec![(key, state)]).await.unwrap();
+        let entry = Entry { key: key_of(number, at), reason: reason("made", 1), subject: about };
+        let rows = vec![DayRows { key: day_key("main", who, Day::of(at)), rows: vec![Row::Entry(entry)] }];
+        self.store.write(rows, self.now()).await.unwrap();
+    }
+
+    /// The announcement of one row.
+    pub async fn announce(&self, who: &str, day: Day) {
+        let who = Person::new(who).unwrap();
+        let partition = partition::of_person(&tenant("main"), &who);
+        let one = Announcement { person: who, day, rows: 1, kinds: vec![kind("made")], full: false };
+        let pending = Pending { tenant: tenant("main"), announcements: vec![one] };
+        let value = Some(wire::pending::encode(&pending).unwrap());
+        let key = wire::key::partition(partition);
+        self.topics.append(vec![NewRecord { topic: topics::PENDING.into(), partition, key, value }]).await.unwrap();
     }
 
     /// The days of a person that still live.

@@ -22,40 +22,16 @@ use super::{
 };
 use crate::datadir::random_hex;
 
+mod examples;
+
+use examples::{Example, examples};
+
 const SOURCE: &str = "page";
 /// Bytes of an answer of our own way in.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
-/// What an event that tells nobody is called: it only changes its subject.
-const CHANGED: &str = "changed";
 
 pub fn routes() -> Router<Arc<App>> {
     Router::new().route("/publish", get(form).post(publish))
-}
-
-/// An event that can be published.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Example {
-    what: String,
-    subject: String,
-    /// The kinds that are told on it.
-    kinds: Vec<String>,
-}
-
-/// Every event that a kind is told on, and one for each subject that is never told by itself.
-fn examples(catalogue: &Catalogue) -> Vec<Example> {
-    let mut told: BTreeMap<String, Example> = BTreeMap::new();
-    for kind in catalogue.kinds.values() {
-        let (what, subject) = (kind.on.clone(), kind.subject().to_owned());
-        let example = told.entry(what.clone()).or_insert(Example { what, subject, kinds: Vec::new() });
-        example.kinds.push(kind.name.to_string());
-    }
-    let mut examples: Vec<Example> = told.into_values().collect();
-    let silent = catalogue.subjects.keys().map(|subject| {
-        let what = format!("{subject}.{CHANGED}");
-        Example { what, subject: subject.clone(), kinds: Vec::new() }
-    });
-    examples.extend(silent.filter(|silent| !catalogue.kinds.values().any(|kind| kind.on == silent.what)));
-    examples
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -88,7 +64,7 @@ fn shown(
         "kinds": chosen.map(|example| example.kinds.clone()),
         "subject": filled.get("subject").cloned().or_else(|| fresh(chosen?)),
         "actor": filled.get("actor"),
-        "fields": chosen.map(|example| fields(&app.catalogue, &example.subject, filled)),
+        "fields": chosen.map(|example| fields(&app.catalogue, example, filled)),
         "refused": refused,
     });
     app.page("publish.html", asked, own)
@@ -99,9 +75,9 @@ fn fresh(example: &Example) -> Option<String> {
     Some(format!("{}:{}", example.subject, random_hex(2).ok()?))
 }
 
-fn fields(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>) -> Vec<Json> {
-    let state = catalogue.example(subject);
-    let Some(declared) = catalogue.subjects.get(subject) else { return Vec::new() };
+fn fields(catalogue: &Catalogue, example: &Example, filled: &BTreeMap<String, String>) -> Vec<Json> {
+    let state = example.state(catalogue);
+    let Some(declared) = catalogue.subjects.get(&example.subject) else { return Vec::new() };
     let one = |(name, field): (&String, &FieldType)| {
         let example = state.get(name).map(ToString::to_string).unwrap_or_default();
         json!({

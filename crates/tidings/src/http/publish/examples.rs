@@ -1,0 +1,110 @@
+//! The events that the form offers, with example data that is really told.
+
+use std::collections::BTreeMap;
+
+use catalogue::{Catalogue, Facts};
+use model::{Cell, State, Value};
+
+/// What an event that tells nobody is called: it only changes its subject.
+const CHANGED: &str = "changed";
+/// Flags whose values are tried out; each doubles the work.
+const FLAGS_TRIED: usize = 8;
+
+/// An event that can be published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    pub what: String,
+    pub subject: String,
+    /// The kinds that are told on it.
+    pub kinds: Vec<String>,
+}
+
+/// Every event that a kind is told on, and one for each subject that is never told by itself.
+pub fn examples(catalogue: &Catalogue) -> Vec<Example> {
+    let mut told: BTreeMap<String, Example> = BTreeMap::new();
+    for kind in catalogue.kinds.values() {
+        let (what, subject) = (kind.on.clone(), kind.subject().to_owned());
+        let example = told.entry(what.clone()).or_insert(Example { what, subject, kinds: Vec::new() });
+        example.kinds.push(kind.name.to_string());
+    }
+    let mut examples: Vec<Example> = told.into_values().collect();
+    let silent = catalogue.subjects.keys().map(|subject| {
+        let what = format!("{subject}.{CHANGED}");
+        Example { what, subject: subject.clone(), kinds: Vec::new() }
+    });
+    examples.extend(silent.filter(|silent| !catalogue.kinds.values().any(|kind| kind.on == silent.what)));
+    examples
+}
+
+impl Example {
+    /// Example data under which the event is told: the flags are turned until every kind's condition
+    /// holds, since an example that is suppressed shows nothing.
+    pub fn state(&self, catalogue: &Catalogue) -> State {
+        let full = catalogue.example(&self.subject);
+        let flags = full.cells.iter().filter(|(_, cell)| matches!(cell.value, Some(Value::Flag(_))));
+        let flags: Vec<_> = flags.map(|(name, _)| name.clone()).take(FLAGS_TRIED).collect();
+        // Each bit of the number is one flag that is off.
+        let tries = (0..1_u32 << flags.len()).map(|off| {
+            let mut state = full.clone();
+            for (_, name) in flags.iter().enumerate().filter(|(bit, _)| off & (1 << bit) != 0) {
+                state.cells.insert(name.clone(), Cell { version: 1, value: Some(Value::Flag(false)) });
+            }
+            state
+        });
+        let told = tries.into_iter().find(|state| self.is_told(catalogue, state));
+        told.unwrap_or(full)
+    }
+
+    fn is_told(&self, catalogue: &Catalogue, state: &State) -> bool {
+        let Some(subject) = Catalogue::example_ref(&self.subject, 1) else { return true };
+        let refers_to = catalogue.related_refs(state).into_iter();
+        let related: BTreeMap<_, _> =
+            refers_to.map(|of| (of.clone(), catalogue.example(of.kind()))).collect();
+        let facts = Facts { subject: &subject, state, related: &|of| related.get(of) };
+        let conditions = catalogue.kinds_on(&self.what).filter_map(|kind| kind.holds.as_ref());
+        conditions.into_iter().all(|condition| condition.holds(&facts).unwrap_or(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOP: &str = "
+catalogue: shop
+subjects:
+  item: {title: text, maker: ref maker, offered: flag, banned: flag}
+  maker: {name: text}
+kinds:
+  item_offered:
+    on: item.offered
+    to: {followers_of: maker}
+    while: subject.offered and not subject.banned
+    says: 'new'
+    plans: [daily]
+plans:
+  daily:
+    channel: email
+    close: {daily: '09:00', zone: person}
+    look_back: 7d
+    from: shop@shop.example
+    headline: new
+    template: mail
+    text: mail
+    sections:
+      - {title: New, kinds: [item_offered], most: 5, order: newest}
+";
+
+    #[test]
+    fn an_example_is_told() {
+        let read = |_: &str| Ok("<mjml><mj-body></mj-body></mjml>".to_owned());
+        let shop =
+            Catalogue::parse(SHOP, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}"));
+        let all = examples(&shop);
+        let names: Vec<&str> = all.iter().map(|example| example.what.as_str()).collect();
+        assert_eq!(names, ["item.offered", "item.changed", "maker.changed"]);
+        let state = all[0].state(&shop);
+        let flag = |name| state.get(name).and_then(Value::as_flag);
+        assert_eq!((flag("offered"), flag("banned")), (Some(true), Some(false)));
+    }
+}

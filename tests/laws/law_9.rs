@@ -1,0 +1,127 @@
+//! Law 9: checked again at the end. A Ready is in hand; then something is withdrawn, read, cleared, unfollowed or
+//! unsubscribed before the sender runs: it is left out, and its fate says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Fate, Why};
+use serde_json::json;
+
+use crate::{
+    gates::Gates,
+    names::HOUR_MS,
+    seeds::{Dice, waiting_schedules},
+    texts::{Knobs, catalogue},
+    world::World,
+};
+
+#[test]
+fn law_9_checked_again_at_the_end() {
+    waiting_schedules(10, changed_in_between);
+}
+
+const AUTHORS: [&str; 3] = ["author:1", "author:2", "author:3"];
+
+/// What becomes of an entry, if it is not told.
+type Left = BTreeMap<usize, Fate>;
+
+async fn changed_in_between(mut dice: Dice) {
+    let mut world = World::new(catalogue(&Knobs { most: 20, ..Knobs::default() })).await;
+    let gates = Gates::default();
+    world.start(gates.around(world.engines())).await;
+    for who in ["ann", "bob"] {
+        world.person(who, &AUTHORS).await;
+    }
+    world.settle().await;
+    let many = 1 + dice.below(6);
+    let at = world.now();
+    let mut by = BTreeMap::new();
+    for number in 0..many {
+        let author = dice.of(&AUTHORS);
+        by.insert(number, author);
+        world.make("work.made", number, author, at).await;
+    }
+    world.settle().await;
+    // The windows close, and the Readys lie before the sender.
+    gates.close("sender reads");
+    world.clock.advance(25 * HOUR_MS);
+    caught_up(&world).await;
+    assert_eq!(world.records(wire::topics::READY).await.len(), 2);
+    let left = change(&mut world, &mut dice, &by).await;
+    caught_up(&world).await;
+    let refused = world.records(wire::topics::QUARANTINE).await;
+    let refused: Vec<String> = refused.iter().map(|r| wire::quarantined::decode(r.value.as_deref().unwrap()).unwrap().reason).collect();
+    assert!(refused.is_empty(), "{refused:?}");
+    gates.open("sender reads");
+    world.settle().await;
+    world.pass(49 * HOUR_MS).await;
+    let (told, fates) = (world.told("ann").await, world.fates("ann").await);
+    for number in 0..many {
+        let title = format!("T{number}");
+        match left.get(&number) {
+            Some(fate) => {
+                assert_eq!(told.get(&title), None, "{title} is {fate} and was told all the same");
+                assert_eq!(fates.get(&title), Some(fate), "{title}");
+            }
+            None => {
+                assert_eq!(told.get(&title), Some(&1), "{title}, {left:?}");
+                assert!(matches!(fates.get(&title), Some(Fate::Told { .. })), "{title}: {:?}", fates.get(&title));
+            }
+        }
+    }
+    // Nobody else is concerned but by what is true of the works.
+    let others = world.told("bob").await.len();
+    let withdrawn = left.values().filter(|fate| **fate == Fate::Ended(Why::NoLongerTrue)).count();
+    assert_eq!(others, many - withdrawn);
+    let mails: BTreeSet<String> = world.mails().await.into_iter().map(|mail| mail.to).collect();
+    assert_eq!(mails.contains("ann@example.com"), left.len() < many, "an empty mail, or none: {left:?}");
+}
+
+/// One to three things happen; later ones do not change what earlier ones came to.
+async fn change(world: &mut World, dice: &mut Dice, by: &BTreeMap<usize, &'static str>) -> Left {
+    let mut left = Left::new();
+    let some = |dice: &mut Dice| dice.below(by.len());
+    match dice.below(6) {
+        0 => {
+            let number = some(dice);
+            world.withdraw(number).await;
+            left.insert(number, Fate::Ended(Why::NoLongerTrue));
+        }
+        1 => {
+            let author = dice.of(&AUTHORS);
+            world.follow("ann", author, false).await;
+            let gone = by.iter().filter(|(_, of)| **of == author);
+            left.extend(gone.map(|(number, _)| (*number, Fate::Ended(Why::Unfollowed))));
+        }
+        2 => {
+            world.fact("tidings.profile", json!({"person": "ann", "email_off": true})).await;
+            left.extend(by.keys().map(|number| (*number, Fate::Ended(Why::Unsubscribed))));
+        }
+        3 => {
+            world.fact("tidings.profile", json!({"person": "ann", "email": null})).await;
+            left.extend(by.keys().map(|number| (*number, Fate::Ended(Why::NoAddress))));
+        }
+        what => {
+            let (what, fate) = [("tidings.read", Fate::Read), ("tidings.cleared", Fate::Cleared)][what - 4];
+            let chosen: BTreeSet<usize> = (0..1 + dice.below(3)).map(|_| some(dice)).collect();
+            for number in chosen {
+                let data = json!({"person": "ann", "subject": format!("work:{number}")});
+                world.fact(what, data).await;
+                left.insert(number, fate);
+            }
+        }
+    }
+    left
+}
+
+/// Until everybody but the sender has done what there is to do.
+async fn caught_up(world: &World) {
+    loop {
+        let stages = world.house().stages().await.unwrap();
+        let behind = stages.iter().filter(|stage| stage.name != "sender").map(|stage| stage.lag).sum::<u64>();
+        let waits = world.clock.next_wake().is_none_or(|next| next > world.clock.now());
+        if behind == 0 && waits {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
