@@ -4,7 +4,10 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -26,14 +29,17 @@ pub type Spy = Arc<dyn Fn(Vec<NewRecord>) -> futures::future::BoxFuture<'static,
 /// All gates of one house. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Gates {
-    pub gates: Arc<Mutex<BTreeMap<&'static str, watch::Sender<At>>>>,
+    gates: Arc<Mutex<BTreeMap<&'static str, watch::Sender<At>>>>,
     /// So many others go first before a member of the digest hears of anything.
     pub late: usize,
     pub spy: Option<Spy>,
+    /// The courier cannot tell what became of a mail.
+    pub blind: bool,
+    not_now: Arc<AtomicUsize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub enum At {
+enum At {
     #[default]
     Open,
     Closed,
@@ -48,8 +54,28 @@ impl fmt::Debug for Gates {
 }
 
 impl Gates {
+    /// Records come late to the digest.
+    pub fn late(by: usize) -> Self {
+        Self { late: by, ..Self::default() }
+    }
+
+    /// Somebody looks at each append before it is done.
+    pub fn watched(spy: Spy) -> Self {
+        Self { spy: Some(spy), ..Self::default() }
+    }
+
+    /// A courier that may be blind.
+    pub fn with_courier(blind: bool) -> Self {
+        Self { blind, ..Self::default() }
+    }
+
     fn gate(&self, name: &'static str) -> watch::Sender<At> {
         self.gates.lock().unwrap().entry(name).or_insert_with(|| watch::Sender::new(At::Open)).clone()
+    }
+
+    /// The courier takes nothing for so many times.
+    pub fn not_now(&self, times: usize) {
+        self.not_now.store(times, Ordering::SeqCst);
     }
 
     pub fn close(&self, name: &'static str) {
@@ -178,13 +204,20 @@ struct GatedCourier {
 impl Courier for GatedCourier {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
         self.gates.pass("before the hand-over").await;
+        let down = self.gates.not_now.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if down.is_ok() {
+            // As protocols go: it is claimed, offered, and turned down.
+            let handed = if gate.may_go().await { Handed::NotNow("not now".to_owned()) } else { Handed::Stopped };
+            self.gates.pass("after the hand-over").await;
+            return Ok(handed);
+        }
         let handed = self.inner.hand(message, gate).await;
         self.gates.pass("after the hand-over").await;
         handed
     }
 
     async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
-        self.inner.outcome(message_id).await
+        if self.gates.blind { Ok(Outcome::CannotTell) } else { self.inner.outcome(message_id).await }
     }
 }
 

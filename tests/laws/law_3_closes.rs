@@ -22,10 +22,10 @@ fn law_3_closes_only_what_was_read() {
 async fn piled_up(mut dice: Dice, down: bool) {
     let mut world = World::new(catalogue(&Knobs { most: 20, ..Knobs::default() })).await;
     world.person("ann", &["author:1"]).await;
-    let gates = Gates { late: 1 + dice.below(300), ..Gates::default() };
+    let gates = Gates::late(1 + dice.below(300));
     world.start(gates.around(world.engines())).await;
     world.settle().await;
-    let due = world.now().plus(24 * HOUR_MS);
+    let due = world.next_morning();
     world.clock.advance(1 + dice.ms(0, 20 * HOUR_MS));
     announced(&world, 0, world.now()).await;
     world.settle().await;

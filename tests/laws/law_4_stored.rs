@@ -97,7 +97,7 @@ async fn open(world: &mut World, looker: &Arc<Looker>, dice: &mut Dice) {
         let looker = looker.clone();
         async move { looker.look(records).await }.boxed()
     };
-    let gates = Gates { spy: Some(Arc::new(spy)), ..Gates::default() };
+    let gates = Gates::watched(Arc::new(spy));
     world.start(gates.around(engines)).await;
 }
 

@@ -21,5 +21,6 @@ mod law_4_newer;
 mod law_4_stored;
 mod law_6;
 mod law_6_ids;
+mod law_7;
 mod law_8;
 mod law_9;

@@ -17,7 +17,7 @@ use tidings::house::{Config, Engines, House, declare};
 use topic::{NewRecord, Topics as _};
 use wire::{Announcement, Pending, topics};
 
-use crate::names::{a_day, day_key, kind, reason, subject, tenant};
+use crate::names::{HOUR_MS, a_day, day_key, kind, reason, subject, tenant};
 
 /// How long a claim holds here.
 pub const CLAIM_MS: i64 = 10_000;
@@ -46,11 +46,17 @@ pub struct Mail {
 }
 
 impl World {
-    /// The engines, at eight in the morning of the first day, and no house yet.
+    /// The engines, at half past nine in Berlin on the first day, and no house yet.
     pub async fn new(catalogue: Arc<Catalogue>) -> Self {
+        Self::with_session(catalogue, topic::embedded::SESSION).await
+    }
+
+    /// The same, where a member that does not call for so long counts as gone.
+    pub async fn with_session(catalogue: Arc<Catalogue>, session: Duration) -> Self {
         let dir = crate::room::dir();
-        let clock = Clock::still(a_day().start().plus(8 * crate::names::HOUR_MS).0);
-        let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap();
+        let clock = Clock::still(a_day().start().plus(17 * HOUR_MS / 2).0);
+        let topics = topic::embedded::Embedded::open_with(&dir.path().join("topics"), clock.clone(), session);
+        let topics = topics.unwrap();
         let store = Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
         let outbox = Arc::new(Outbox::open(&dir.path().join("outbox")).unwrap());
         declare(&topics).await.unwrap();
@@ -87,6 +93,25 @@ impl World {
         }
     }
 
+    /// The house goes on, but is not ours any more: another may be opened beside it.
+    pub fn leave(&mut self) -> House {
+        self.house.take().expect("the house is closed")
+    }
+
+    /// Until every stage but these has read all there is. Sees nothing of work without records.
+    pub async fn caught_up(&self, but: &[&str]) {
+        let caught_up = async {
+            loop {
+                let stages = self.house().stages().await.unwrap();
+                if stages.iter().all(|stage| stage.lag == 0 || but.contains(&stage.name)) {
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, caught_up).await.expect("somebody does not catch up");
+    }
+
     /// Until nothing is left to do at this instant.
     pub async fn settle(&self) {
         let settled = tokio::time::timeout(PATIENCE, self.house().settle()).await;
@@ -103,6 +128,11 @@ impl World {
         }
         self.clock.advance_to(until);
         self.settle().await;
+    }
+
+    /// The first closing of the morning after the first day.
+    pub fn next_morning(&self) -> Millis {
+        a_day().plus(1).start().plus(8 * HOUR_MS)
     }
 
     pub fn now(&self) -> Millis {

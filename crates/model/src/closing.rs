@@ -64,7 +64,7 @@ pub(crate) fn close(
         return Vec::new();
     };
     // Derived again at the last moment: the person may have travelled since.
-    let (date, due) = window::due(plan, window, record.told_on.get(&plan.name).copied(), at);
+    let (date, due) = window::due_again(plan, window, record.told_on.get(&plan.name).copied(), at);
     if due > at.now {
         record.windows[index].due = due;
         return Vec::new();

@@ -99,22 +99,31 @@ fn count(record: &mut PersonRecord, day: Day, rows: u32, now: Millis) -> Option<
 /// Opens the plan's window, or joins the one that is open.
 pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, days: impl IntoIterator<Item = Day>, at: &At<'_>) {
     let key: Arc<str> = "".into();
-    let index = record.windows.iter().position(|window| window.plan == plan.name && window.key == key);
-    let index = index.unwrap_or_else(|| {
-        // Strictly increasing, so that two windows opened at one instant are still two.
-        let opening = at.now.max(record.last_opening.plus(1));
-        record.last_opening = opening;
-        let (plan, plan_hash) = (plan.name.clone(), plan.hash);
-        record.windows.push(Window { plan, plan_hash, key, opening, due: opening, days: BTreeSet::new() });
-        record.windows.len() - 1
-    });
     let told = record.told_on.get(&plan.name).copied();
-    let window = &mut record.windows[index];
-    window.days.extend(days);
-    while window.days.len() > WINDOW_DAYS_MAX {
-        window.days.pop_first();
+    if let Some(window) =
+        record.windows.iter_mut().find(|window| window.plan == plan.name && window.key == key)
+    {
+        window.days.extend(days);
+        while window.days.len() > WINDOW_DAYS_MAX {
+            window.days.pop_first();
+        }
+        window.due = window.due.min(last_call(window));
+        return;
     }
-    window.due = due(plan, window, told, at).1;
+    // Strictly increasing, so that two windows opened at one instant are still two.
+    let opening = at.now.max(record.last_opening.plus(1));
+    record.last_opening = opening;
+    let days = days.into_iter().collect();
+    let (name, plan_hash) = (plan.name.clone(), plan.hash);
+    let mut window = Window { plan: name, plan_hash, key, opening, due: opening, days };
+    window.due = due(plan, &window, told, opening, at).1;
+    record.windows.push(window);
+}
+
+/// The last instant of a window, before its oldest day expires: nothing may expire untold.
+fn last_call(window: &Window) -> Millis {
+    let oldest = window.days.first().map_or(Millis(i64::MAX), |day| day.expires().plus(-LAST_CALL_MS));
+    oldest.max(window.opening)
 }
 
 /// The plan of these days is not in the catalogue any more: every plan there is looks at them, and tells or
@@ -125,8 +134,14 @@ pub(crate) fn open_any(record: &mut PersonRecord, days: &BTreeSet<Day>, at: &At<
     }
 }
 
-/// When a window closes, and the local date it then stands for.
-pub(crate) fn due(plan: &Plan, window: &Window, told: Option<LocalDate>, at: &At<'_>) -> (LocalDate, Millis) {
+/// When a window closes if `from` has come, and the local date it then stands for.
+pub(crate) fn due(
+    plan: &Plan,
+    window: &Window,
+    told: Option<LocalDate>,
+    from: Millis,
+    at: &At<'_>,
+) -> (LocalDate, Millis) {
     let Close::Daily { at: time, zone, spread_ms } = &plan.close;
     let fixed;
     let zone = match zone {
@@ -136,12 +151,22 @@ pub(crate) fn due(plan: &Plan, window: &Window, told: Option<LocalDate>, at: &At
             &fixed
         }
     };
-    let (date, instant) = civil::next_daily(window.opening, told, *time, zone);
-    // Never past the last call of the oldest day: nothing may expire untold.
-    let last_call = window.days.first().map_or(instant, |day| day.expires().plus(-LAST_CALL_MS));
+    let (date, instant) = civil::next_daily(from, told, *time, zone);
     let instant = instant.plus(spread(plan, *spread_ms, date, at));
-    let last_call = last_call.max(window.opening);
+    let last_call = last_call(window);
     if last_call < instant { (civil::local_date(last_call, zone), last_call) } else { (date, instant) }
+}
+
+/// When a window that is about to close would close under the zone of this moment, and the date. A sending
+/// hour that began within its spread is still that hour.
+pub(crate) fn due_again(
+    plan: &Plan,
+    window: &Window,
+    told: Option<LocalDate>,
+    at: &At<'_>,
+) -> (LocalDate, Millis) {
+    let Close::Daily { spread_ms, .. } = &plan.close;
+    due(plan, window, told, window.opening.max(window.due.plus(-spread_ms)), at)
 }
 
 /// A person's own place within the spread of a sending hour, the same for the same date.
@@ -154,12 +179,14 @@ fn spread(plan: &Plan, spread_ms: i64, date: LocalDate, at: &At<'_>) -> i64 {
     i64::try_from(hash).unwrap_or(0) % spread_ms
 }
 
-/// Derives every due instant again.
+/// Derives again every due instant that has not come. One that has stays: it closes as soon as its
+/// partition is read, and is asked for its zone once more then.
 fn retime(record: &mut PersonRecord, at: &At<'_>) {
-    let told = &record.told_on;
-    for window in &mut record.windows {
+    for window in record.windows.iter_mut().filter(|window| window.due > at.now) {
         if let Some(plan) = at.plans.by_name.get(&window.plan) {
-            window.due = due(plan, window, told.get(&window.plan).copied(), at).1;
+            let Close::Daily { spread_ms, .. } = &plan.close;
+            let from = window.opening.max(at.now.plus(-spread_ms));
+            window.due = due(plan, window, record.told_on.get(&window.plan).copied(), from, at).1;
         }
     }
 }

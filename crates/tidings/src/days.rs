@@ -190,3 +190,20 @@ pub fn since(text: &str) -> Option<i32> {
     let digits = text.strip_suffix('d').unwrap_or(text);
     digits.parse().ok().filter(|days| (0..=DAYS_MAX).contains(days))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_back_is_a_number_of_days() {
+        let check = |text: &str, days: Option<i32>| assert_eq!(since(text), days, "{text}");
+        check("7d", Some(7));
+        check("0", Some(0));
+        check("21d", Some(21));
+        check("22d", None);
+        check("-1d", None);
+        check("7h", None);
+        check("", None);
+    }
+}

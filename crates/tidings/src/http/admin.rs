@@ -14,7 +14,7 @@ use model::Person;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{App, Oops, Shared};
+use super::{App, Oops, Shared, clock};
 use crate::{
     days,
     quarantine::{self, Verdict},
@@ -25,6 +25,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/admin/stages", get(stages))
         .route("/admin/days", get(days_of))
         .route("/admin/quarantine", get(list).post(settle))
+        .route("/admin/clock", get(now).post(jump))
 }
 
 /// Stops who does not show the token.
@@ -64,6 +65,27 @@ async fn days_of(State(app): Shared, Query(query): Query<DaysQuery>) -> Result<R
 
 async fn list(State(app): Shared) -> Result<Response, Oops> {
     Ok(Json(quarantine::list(&*app.house.engines().topics).await?).into_response())
+}
+
+async fn now(State(app): Shared) -> Response {
+    let ahead_ms = app.clock.clock().ahead();
+    Json(json!({"now": app.now().to_string(), "ahead_ms": ahead_ms, "demo": app.is_demo})).into_response()
+}
+
+#[derive(Deserialize)]
+struct Jump {
+    /// `hour`, `day`, `morning` or `due`.
+    to: String,
+}
+
+async fn jump(State(app): Shared, Json(asked): Json<Jump>) -> Result<Response, Oops> {
+    if !app.is_demo {
+        return Ok(refuse(StatusCode::FORBIDDEN, "only a demo has a clock that can be moved"));
+    }
+    Ok(match clock::move_to(&app, &asked.to).await? {
+        Some(settled) => Json(json!({"now": app.now().to_string(), "settled": settled})).into_response(),
+        None => refuse(StatusCode::BAD_REQUEST, "there is no such instant: it is hour, day, morning or due"),
+    })
 }
 
 #[derive(Deserialize)]

@@ -63,21 +63,31 @@ async fn jump(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, O
         let text = "Only a demo has a clock that can be moved: start with --demo.";
         return Ok(app.saying(StatusCode::FORBIDDEN, "Time takes its time", text));
     }
+    Ok(match move_to(&app, &asked.to).await? {
+        Some(true) => page::go("/clock?done=moved"),
+        Some(false) => page::go("/clock?done=moving"),
+        None => app.saying(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to."),
+    })
+}
+
+/// Moves the clock to a named instant; says whether the house came to rest there, or nothing if there is
+/// no instant of that name. Only for a demo.
+pub async fn move_to(app: &App, to: &str) -> anyhow::Result<Option<bool>> {
     // Otherwise a window that is about to open could be jumped over.
     app.rest().await;
     let now = app.now();
-    let to = match asked.to.as_str() {
+    let to = match to {
         "hour" => now.plus(HOUR_MS),
         "day" => now.plus(DAY_MS),
         "morning" => next_morning(now),
         "due" => windows::everybody(&*app.house.engines().topics).await?.next_due().unwrap_or(now),
-        _ => return Ok(app.saying(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to.")),
+        _ => return Ok(None),
     };
     let ms = to.since(now).clamp(0, JUMP_MS_MAX);
     let clock = app.clock.clone();
     tokio::task::spawn_blocking(move || clock.advance(ms)).await??;
     tracing::info!(ms, "the clock was moved forward");
-    Ok(page::go(if app.rest().await { "/clock?done=moved" } else { "/clock?done=moving" }))
+    Ok(Some(app.rest().await))
 }
 
 /// Five past nine, UTC, tomorrow.

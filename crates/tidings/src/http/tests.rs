@@ -272,6 +272,19 @@ async fn admin_needs_the_token() {
 }
 
 #[tokio::test]
+async fn an_operator_moves_the_demos_clock_too() {
+    let door = door(true, false).await;
+    let bearer = door.bearer();
+    let lines = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let before = door.app.now();
+    let moved = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "day"}"#).await;
+    assert!(moved.text.contains("\"settled\":true"), "{}", moved.text);
+    assert!(door.app.now().since(before) >= 86_400_000);
+    let nowhere = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "yesterday"}"#).await;
+    assert_eq!(nowhere.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
 async fn with_api_keys_everything_is_locked() {
     let door = door(true, true).await;
     assert_eq!(door.get("/").await.status, StatusCode::UNAUTHORIZED);

@@ -1,0 +1,150 @@
+//! Law 7: the journal decides a send. Whoever finds a Ready again (after a crash at any place, from somebody who
+//! was thought dead, or because it lies in the log twice) sends it only if nobody did; and where nobody can
+//! tell, its entries come back once.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use model::{Fate, Why};
+use store::{Journal as _, Recorded};
+use topic::Topics as _;
+use wire::topics;
+
+use crate::{
+    gates::Gates,
+    names::{HOUR_MS, tenant},
+    seeds::{Dice, waiting_schedules},
+    texts::{Knobs, catalogue},
+    world::{CLAIM_MS, World},
+};
+
+#[test]
+fn law_7_the_journal_decides() {
+    waiting_schedules(24, found_again);
+}
+
+/// Every place between two effects of a send.
+const PLACES: [&str; 6] = [
+    "before the hand-over",
+    "before the claim",
+    "after the claim",
+    "after the hand-over",
+    "before the record",
+    "after the record",
+];
+const PERSONS: [&str; 3] = ["ann", "bob", "cat"];
+/// A member that does not call for so long counts as gone.
+const SESSION: Duration = Duration::from_millis(20);
+
+struct Schedule {
+    dice: Dice,
+    world: World,
+    gates: Gates,
+    many: usize,
+}
+
+async fn found_again(mut dice: Dice) {
+    let knobs = Knobs { most: 20, ..Knobs::default() };
+    let mut world = World::with_session(catalogue(&knobs), SESSION).await;
+    let gates = Gates::with_courier(dice.once_in_a_hundred(30));
+    gates.not_now(if dice.once_in_a_hundred(30) { 1 + dice.below(3) } else { 0 });
+    world.start(gates.around(world.engines())).await;
+    for who in PERSONS {
+        world.person(who, &["author:1"]).await;
+    }
+    let many = 1 + dice.below(3);
+    let at = world.now();
+    for number in 0..many {
+        world.make("work.made", number, "author:1", at).await;
+    }
+    world.settle().await;
+    let mut schedule = Schedule { dice, world, gates, many };
+    let place = schedule.dice.of(&PLACES);
+    schedule.gates.close(place);
+    schedule.world.clock.advance_to(schedule.world.next_morning().0);
+    schedule.gates.reached(place).await;
+    if schedule.dice.once_in_a_hundred(50) { schedule.killed(place).await } else { schedule.overtaken(place).await }
+    schedule.look(place).await;
+}
+
+impl Schedule {
+    /// The sender dies where it stands; the next finds the Readys again, at once or after the claim's deadline.
+    async fn killed(&mut self, place: &'static str) {
+        self.world.crash().await;
+        self.gates.open(place);
+        self.time_passes();
+        let engines = self.world.engines();
+        self.world.start(self.gates.around(engines)).await;
+    }
+
+    /// The sender stands still and another takes over; then it wakes up and goes on with what it had in hand.
+    async fn overtaken(&mut self, place: &'static str) {
+        self.time_passes();
+        let sleeper = self.world.leave();
+        let engines = self.world.engines();
+        // The other one has no closed gates, but a courier of the same sort.
+        let open = Gates::with_courier(self.gates.blind);
+        self.world.start(open.around(engines)).await;
+        self.world.caught_up(&[]).await;
+        self.time_passes();
+        self.gates.open(place);
+        for _ in 0..self.dice.below(3_000) {
+            tokio::task::yield_now().await;
+        }
+        self.world.caught_up(&[]).await;
+        sleeper.abandon().await;
+    }
+
+    fn time_passes(&mut self) {
+        let ms = self.dice.of(&[0, CLAIM_MS / 2, CLAIM_MS, CLAIM_MS + 1, HOUR_MS]);
+        self.world.clock.advance(ms);
+    }
+
+    /// Everything comes to its end, the log repeats every Ready there was, and the books must be right.
+    async fn look(mut self, place: &'static str) {
+        let world = &mut self.world;
+        world.pass(3 * 24 * HOUR_MS).await;
+        let before = world.mails().await;
+        let readys = world.records(topics::READY).await;
+        let again = readys.iter().map(|record| topic::NewRecord {
+            topic: topics::READY.into(),
+            partition: record.partition,
+            key: record.key.clone(),
+            value: record.value.clone(),
+        });
+        world.topics.append(again.collect()).await.unwrap();
+        world.pass(2 * 24 * HOUR_MS).await;
+        assert_eq!(world.mails().await, before, "{place}: a Ready that was read again was sent again");
+        let accepted = world.outbox.accepted().await.unwrap();
+        let ids: BTreeSet<&str> = accepted.iter().map(|one| one.message_id.as_str()).collect();
+        assert_eq!(ids.len(), accepted.len(), "{place}: handed over twice: {accepted:?}");
+        for who in PERSONS {
+            let unknown = unknown(world, who).await;
+            assert!(unknown <= usize::from(self.gates.blind), "{place}: {unknown} unknown outcomes for {who}");
+            let (told, fates) = (world.told(who).await, world.fates(who).await);
+            for number in 0..self.many {
+                let title = format!("T{number}");
+                let times = told.get(&title).copied().unwrap_or(0);
+                // Where nobody could tell, it may have been told once more.
+                assert!((1..=1 + unknown).contains(&times), "{place}: {title} was told to {who} {times} times");
+                let fate = fates[&title];
+                let maybe = unknown > 0 && fate == Fate::Ended(Why::MaybeSent);
+                assert!(maybe || matches!(fate, Fate::Told { .. }), "{place}: {title} of {who} is {fate}");
+            }
+        }
+    }
+}
+
+/// Readys of a person of which the journal says that nobody knows.
+async fn unknown(world: &World, who: &str) -> usize {
+    let mut ids = BTreeSet::new();
+    for record in world.records(topics::READY).await {
+        let ready = wire::ready::decode(record.value.as_deref().unwrap()).unwrap();
+        if ready.person.as_str() == who {
+            ids.insert(ready.id);
+        }
+    }
+    let ids: Vec<_> = ids.into_iter().collect();
+    let journal = world.store.journalled(&tenant("main"), &ids).await.unwrap();
+    let is_unknown = |found: &&store::Journalled| found.records.iter().any(|record| record.what == Recorded::Unknown);
+    journal.iter().filter(is_unknown).count()
+}
