@@ -209,7 +209,12 @@ impl Run<'_> {
                 self.note(format!("answered {} {}", answer.status, answer.body));
                 expect::answer(&answer, *status, has)
             }
-            Act::Restart(how) => self.world.restart(*how).await,
+            Act::Restart(how) => {
+                self.world.stop(*how).await?;
+                self.world.start().await
+            }
+            Act::Stop => self.world.stop(Restart::Orderly).await,
+            Act::Start => self.world.start().await,
             Act::MailServer { up } => self.world.mail_server(*up).await,
         }
     }
@@ -308,6 +313,8 @@ impl Line {
                 | Act::Upstream(_)
                 | Act::Post { .. }
                 | Act::Restart(Restart::Crash | Restart::Orderly)
+                | Act::Stop
+                | Act::Start
                 | Act::MailServer { .. },
             )
             | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => {

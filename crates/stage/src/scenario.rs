@@ -74,6 +74,9 @@ pub enum Act {
         has: Vec<String>,
     },
     Restart(Restart),
+    /// The house goes down and stays down.
+    Stop,
+    Start,
     /// Whether the other side takes mail.
     MailServer {
         up: bool,
@@ -163,7 +166,12 @@ impl Act {
         match self {
             Self::Event(event) => event.via == Via::Http,
             Self::Profile { .. } | Self::Follow { .. } | Self::Again | Self::Feedback { .. } => true,
-            Self::Upstream(_) | Self::Post { .. } | Self::Restart(_) | Self::MailServer { .. } => false,
+            Self::Upstream(_)
+            | Self::Post { .. }
+            | Self::Restart(_)
+            | Self::Stop
+            | Self::Start
+            | Self::MailServer { .. } => false,
         }
     }
 }

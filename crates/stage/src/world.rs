@@ -26,8 +26,11 @@ pub trait World: Send {
     /// Puts bytes on the topic that upstream services write to.
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()>;
 
-    /// Takes the house down and up again on the same directory.
-    async fn restart(&mut self, how: Restart) -> anyhow::Result<()>;
+    /// Takes the house down. Time goes on without it; only mails and quarantine can still be looked at.
+    async fn stop(&mut self, how: Restart) -> anyhow::Result<()>;
+
+    /// Brings the house up again on the same directory.
+    async fn start(&mut self) -> anyhow::Result<()>;
 
     /// Whether the other side takes mail from now on.
     async fn mail_server(&mut self, up: bool) -> anyhow::Result<()>;

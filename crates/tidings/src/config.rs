@@ -1,7 +1,7 @@
 //! The configuration: one YAML file, the environment, flags, merged once into a plain struct. Nothing else
 //! in the program reads the environment, and nothing has a default of its own.
 //!
-//! [`keys`] lists what can be set, [`file`] reads the YAML, [`merge`] puts everything together, [`show`]
+//! [`keys`] lists what can be set, [`mod@file`] reads the YAML, [`merge`] puts everything together, [`show`]
 //! prints what came of it and from where.
 
 use std::{
