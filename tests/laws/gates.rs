@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome};
 use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
 use store::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey, States, Store,
-    StoreError,
+    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey,
+    States, Store, StoreError,
 };
 use tidings::house::Engines;
 use tokio::sync::watch;
@@ -90,12 +90,19 @@ impl Gates {
     pub async fn reached(&self, name: &'static str) {
         let mut at = self.gate(name).subscribe();
         let reached = at.wait_for(|at| *at == At::Waiting);
-        drop(tokio::time::timeout(std::time::Duration::from_secs(20), reached).await.expect("nobody came").unwrap());
+        drop(
+            tokio::time::timeout(std::time::Duration::from_secs(20), reached)
+                .await
+                .expect("nobody came")
+                .unwrap(),
+        );
     }
 
     async fn pass(&self, name: &'static str) {
         let gate = self.gate(name);
-        gate.send_if_modified(|at| std::mem::replace(at, if *at == At::Open { At::Open } else { At::Waiting }) == At::Closed);
+        gate.send_if_modified(|at| {
+            std::mem::replace(at, if *at == At::Open { At::Open } else { At::Waiting }) == At::Closed
+        });
         // The sender is in our hands, so it cannot be gone.
         drop(gate.subscribe().wait_for(|at| *at == At::Open).await);
     }
@@ -129,7 +136,13 @@ impl Topics for GatedTopics {
         self.inner.append(records).await
     }
 
-    async fn read(&self, topic: &str, partition: u32, from: u64, most: usize) -> Result<Vec<topic::Record>, TopicError> {
+    async fn read(
+        &self,
+        topic: &str,
+        partition: u32,
+        from: u64,
+        most: usize,
+    ) -> Result<Vec<topic::Record>, TopicError> {
         self.inner.read(topic, partition, from, most).await
     }
 
@@ -204,10 +217,12 @@ struct GatedCourier {
 impl Courier for GatedCourier {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
         self.gates.pass("before the hand-over").await;
-        let down = self.gates.not_now.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        let down =
+            self.gates.not_now.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         if down.is_ok() {
             // As protocols go: it is claimed, offered, and turned down.
-            let handed = if gate.may_go().await { Handed::NotNow("not now".to_owned()) } else { Handed::Stopped };
+            let handed =
+                if gate.may_go().await { Handed::NotNow("not now".to_owned()) } else { Handed::Stopped };
             self.gates.pass("after the hand-over").await;
             return Ok(handed);
         }
@@ -297,7 +312,13 @@ impl Follows for GatedStore {
 
 #[async_trait]
 impl Answers for GatedStore {
-    async fn answer(&self, tenant: &Tenant, key: &str, answer: Vec<u8>, now: Millis) -> Result<Vec<u8>, StoreError> {
+    async fn answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        answer: Vec<u8>,
+        now: Millis,
+    ) -> Result<Vec<u8>, StoreError> {
         self.inner.answer(tenant, key, answer, now).await
     }
 

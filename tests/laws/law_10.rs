@@ -11,7 +11,6 @@ use jiff::{
 use model::{
     Millis,
     civil::{self, Zone, Zones},
-    limits::DAY_MS,
     plan::LocalTime,
 };
 
@@ -146,7 +145,7 @@ fn travels(mut dice: Dice) {
     let mut desk = Desk::new(catalogue(&knobs), a_day().start());
     let key = desk.person(&tenant("main"), &person("ann"), "Europe/Berlin");
     desk.follow(&key, &subject("author:1"), true);
-    let mut zone = "Europe/Berlin";
+    let (mut zone, mut moved) = ("Europe/Berlin", desk.now);
     let mut told: Vec<(i32, Millis)> = Vec::new();
     let end = a_day().plus(12).start();
     for number in 0.. {
@@ -157,7 +156,7 @@ fn travels(mut dice: Dice) {
         let news = desk.event(&key, model::Day::of(desk.now), number, reason("made", 1));
         desk.hear(&key, vec![news]);
         if dice.once_in_a_hundred(25) {
-            zone = dice.of(&ZONES);
+            (zone, moved) = (dice.of(&ZONES), desk.now);
             desk.profile(&key, model::person::profile::ZONE, Some(model::Value::text(zone)));
             desk.hear(&key, vec![digest::news::News::Profile]);
         }
@@ -174,14 +173,14 @@ fn travels(mut dice: Dice) {
                     "told at {at} and again at {} in {zone}, both the local date {date}",
                     ready.due
                 );
-                // The widest journey is 26 hours, and a zone once left a date out.
-                let waited = ready.due.since(*at);
-                assert!(waited <= 3 * DAY_MS, "{waited} ms from {at} to {} in {zone}", ready.due);
+                // Who stays where they are hears within a day; the widest journey back takes 26 hours more.
+                let waited = ready.due.since(moved.max(*at));
+                assert!(waited <= 51 * HOUR_MS, "{waited} ms from {at} to {} in {zone}", ready.due);
             }
             told.push((date, ready.due));
         }
     }
-    assert!(told.len() >= 8, "told {} times in 12 days", told.len());
+    assert!(told.len() >= 4, "told {} times in 12 days", told.len());
     let days = BTreeSet::from_iter(told.iter().map(|(date, _)| date));
     assert_eq!(days.len(), told.len());
 }

@@ -112,7 +112,10 @@ impl Looker {
                 _ => Ok(()),
             };
             if let Err(missing) = found {
-                self.found.lock().unwrap().push(format!("announced on {} and not stored: {missing}", record.topic));
+                self.found
+                    .lock()
+                    .unwrap()
+                    .push(format!("announced on {} and not stored: {missing}", record.topic));
             }
         }
     }
@@ -145,7 +148,8 @@ impl Looker {
             Inbox::Feedback(feedback) => {
                 let what = if feedback.what == Did::Read { What::Read } else { What::Cleared };
                 let mark = Mark::new(None, what, feedback.keys.clone(), feedback.at);
-                let day = DayKey { tenant: feedback.tenant, person: feedback.person, day: feedback.keys[0].day() };
+                let day =
+                    DayKey { tenant: feedback.tenant, person: feedback.person, day: feedback.keys[0].day() };
                 let rows = self.store.read(&[day], self.now).await.unwrap().remove(0);
                 rows.contains(&Row::Mark(mark.clone())).then_some(()).ok_or(format!("{mark:?}"))
             }
@@ -158,7 +162,8 @@ impl Looker {
         let pending = wire::pending::decode(value).unwrap();
         for announcement in pending.announcements {
             self.announced.fetch_add(1, Ordering::SeqCst);
-            let key = DayKey { tenant: pending.tenant.clone(), person: announcement.person, day: announcement.day };
+            let key =
+                DayKey { tenant: pending.tenant.clone(), person: announcement.person, day: announcement.day };
             let rows = self.store.read(std::slice::from_ref(&key), self.now).await.unwrap().remove(0);
             let view = fold(&rows);
             let made = self.made.load(Ordering::SeqCst);
@@ -166,7 +171,9 @@ impl Looker {
             let ours = view.entries().filter(|(_, entry)| entry.reasons.iter().any(|r| r.because == follows));
             let stored = ours.count();
             let who = person(key.person.as_str());
-            (stored == made).then_some(()).ok_or(format!("{stored} of {made} entries of {who} on {}", key.day))?;
+            (stored == made)
+                .then_some(())
+                .ok_or(format!("{stored} of {made} entries of {who} on {}", key.day))?;
         }
         Ok(())
     }

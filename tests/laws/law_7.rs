@@ -51,6 +51,8 @@ async fn found_again(mut dice: Dice) {
     for who in PERSONS {
         world.person(who, &["author:1"]).await;
     }
+    // Whoever is told must follow first, and changes come in by several ways.
+    world.settle().await;
     let many = 1 + dice.below(3);
     let at = world.now();
     for number in 0..many {
@@ -62,7 +64,11 @@ async fn found_again(mut dice: Dice) {
     schedule.gates.close(place);
     schedule.world.clock.advance_to(schedule.world.next_morning().0);
     schedule.gates.reached(place).await;
-    if schedule.dice.once_in_a_hundred(50) { schedule.killed(place).await } else { schedule.overtaken(place).await }
+    if schedule.dice.once_in_a_hundred(50) {
+        schedule.killed(place).await
+    } else {
+        schedule.overtaken(place).await
+    }
     schedule.look(place).await;
 }
 
@@ -119,13 +125,19 @@ impl Schedule {
         assert_eq!(ids.len(), accepted.len(), "{place}: handed over twice: {accepted:?}");
         for who in PERSONS {
             let unknown = unknown(world, who).await;
-            assert!(unknown <= usize::from(self.gates.blind), "{place}: {unknown} unknown outcomes for {who}");
+            assert!(
+                unknown <= usize::from(self.gates.blind),
+                "{place}: {unknown} unknown outcomes for {who}"
+            );
             let (told, fates) = (world.told(who).await, world.fates(who).await);
             for number in 0..self.many {
                 let title = format!("T{number}");
                 let times = told.get(&title).copied().unwrap_or(0);
                 // Where nobody could tell, it may have been told once more.
-                assert!((1..=1 + unknown).contains(&times), "{place}: {title} was told to {who} {times} times");
+                assert!(
+                    (1..=1 + unknown).contains(&times),
+                    "{place}: {title} was told to {who} {times} times"
+                );
                 let fate = fates[&title];
                 let maybe = unknown > 0 && fate == Fate::Ended(Why::MaybeSent);
                 assert!(maybe || matches!(fate, Fate::Told { .. }), "{place}: {title} of {who} is {fate}");
@@ -145,6 +157,7 @@ async fn unknown(world: &World, who: &str) -> usize {
     }
     let ids: Vec<_> = ids.into_iter().collect();
     let journal = world.store.journalled(&tenant("main"), &ids).await.unwrap();
-    let is_unknown = |found: &&store::Journalled| found.records.iter().any(|record| record.what == Recorded::Unknown);
+    let is_unknown =
+        |found: &&store::Journalled| found.records.iter().any(|record| record.what == Recorded::Unknown);
     journal.iter().filter(is_unknown).count()
 }

@@ -62,7 +62,11 @@ async fn changed_in_between(mut dice: Dice) {
             }
             None => {
                 assert_eq!(told.get(&title), Some(&1), "{title}, {left:?}");
-                assert!(matches!(fates.get(&title), Some(Fate::Told { .. })), "{title}: {:?}", fates.get(&title));
+                assert!(
+                    matches!(fates.get(&title), Some(Fate::Told { .. })),
+                    "{title}: {:?}",
+                    fates.get(&title)
+                );
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Names and rows to make worlds of; everything about an event is a function of its number.
 
 use model::{
-    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Person, PlanName, ReadyId, Reason,
-    Row, SubjectRef, Tenant, What, Why, entry::DayKey, limits::DAY_MS,
+    Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Person, PlanName, ReadyId, Reason, Row,
+    SubjectRef, Tenant, What, Why, entry::DayKey, limits::DAY_MS,
 };
 use proptest::{collection::vec, prelude::*};
 

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use model::{
-    Channel, Day, Entry, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef, civil::Zones, entry::DayKey,
-    fold::DayView, partition,
+    Channel, Day, Entry, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef, civil::Zones,
+    entry::DayKey, fold::DayView, partition,
 };
 use runtime::Clock;
 use serde_json::{Value, json};
@@ -202,7 +202,8 @@ impl World {
     /// A row of a person's day by hand, as the fan-out leaves it, and what it is about.
     pub async fn row(&self, who: &str, number: usize, at: Millis) {
         let about = subject(&format!("work:{number}"));
-        let fields = [("title", model::Value::text(&format!("T{number}"))), ("public", model::Value::Flag(true))];
+        let fields =
+            [("title", model::Value::text(&format!("T{number}"))), ("public", model::Value::Flag(true))];
         let state = model::State::at(1, fields.map(|(name, value)| (name, Some(value))));
         let key = StateKey::Subject(tenant("main"), about.clone());
         self.store.merge(vec![(key, state)]).await.unwrap();
@@ -219,7 +220,10 @@ impl World {
         let pending = Pending { tenant: tenant("main"), announcements: vec![one] };
         let value = Some(wire::pending::encode(&pending).unwrap());
         let key = wire::key::partition(partition);
-        self.topics.append(vec![NewRecord { topic: topics::PENDING.into(), partition, key, value }]).await.unwrap();
+        self.topics
+            .append(vec![NewRecord { topic: topics::PENDING.into(), partition, key, value }])
+            .await
+            .unwrap();
     }
 
     /// The days of a person that still live.

@@ -13,7 +13,7 @@ use model::{
 use runtime::{Clock, Quiet, Shutdown, crash};
 use store::{Followers, StateKey, Store, StoreError};
 use topic::{
-    Batch, Membership, Mode, NewRecord, Record, Topics,
+    Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
 };
 use wire::topics;
@@ -64,16 +64,6 @@ struct Fanout {
 
 #[async_trait]
 impl Work for Fanout {
-    fn restore(&mut self, _: u32, _: Vec<Record>) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn forget(&mut self, _: u32) {}
-
-    fn due(&self, _: u32) -> Option<i64> {
-        None
-    }
-
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let now = Millis(self.ports.clock.now());
         let read = read::read(&batch.records, now)?;
@@ -81,12 +71,6 @@ impl Work for Fanout {
         self.tell(&read.events, now).await?;
         Ok(read.rejects)
     }
-
-    async fn committed(&mut self, _: u32) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn aborted(&mut self, _: u32) {}
 }
 
 impl Fanout {

@@ -95,16 +95,6 @@ struct Ingest {
 
 #[async_trait]
 impl Work for Ingest {
-    fn restore(&mut self, _: u32, _: Vec<Record>) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn forget(&mut self, _: u32) {}
-
-    fn due(&self, _: u32) -> Option<i64> {
-        None
-    }
-
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let (mut admitted, mut from, mut rejects) = (Vec::new(), Vec::new(), Vec::new());
         for record in &batch.records {
@@ -125,12 +115,6 @@ impl Work for Ingest {
         }
         Ok(rejects)
     }
-
-    async fn committed(&mut self, _: u32) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn aborted(&mut self, _: u32) {}
 }
 
 impl Ingest {

@@ -100,16 +100,6 @@ struct Loaded {
 
 #[async_trait]
 impl Work for Sender {
-    fn restore(&mut self, _: u32, _: Vec<topic::Record>) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn forget(&mut self, _: u32) {}
-
-    fn due(&self, _: u32) -> Option<i64> {
-        None
-    }
-
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let (readys, mut records) = self.read(batch)?;
         let loaded = self.load(&readys).await?;
@@ -124,12 +114,6 @@ impl Work for Sender {
         }
         Ok(records)
     }
-
-    async fn committed(&mut self, _: u32) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn aborted(&mut self, _: u32) {}
 }
 
 impl Sender {

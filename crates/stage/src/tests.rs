@@ -79,7 +79,7 @@ fn slips_are_found_where_they_are() {
     check("post changes '{}' expect 400", "a.txt:3:6: a path begins with `/`");
     check("post /v1/changes '{}' 400", "a.txt:3:23: `400` is not what comes after the body");
     check("mail off", "a.txt:3:6: `off` is not a state of the mail server");
-    check("crash sender", "a.txt:3:7: `sender` is not what goes down or up");
+    check("crash sender", "a.txt:3:7: `sender` is not what goes down");
     check("expect", "a.txt:3:7: what can be expected is missing");
     check("expect fate ann item:1 told", "a.txt:3:24: the fate, or `none`, must stand here, in quotes");
     check("expect open ann one", "a.txt:3:17: `one` is not a number of windows");

@@ -11,9 +11,9 @@ use crate::{
     value,
 };
 
-pub(crate) const VERBS: [&str; 15] = [
+pub(crate) const VERBS: [&str; 14] = [
     "person", "follow", "unfollow", "event", "again", "read", "clear", "upstream", "post", "mail", "restart",
-    "crash", "stop", "start", "expect",
+    "crash", "house", "expect",
 ];
 
 /// What an event says of itself beside its fields.
@@ -42,15 +42,14 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
         "upstream" => Act::Upstream(bytes(args)?),
         "post" => post(args)?,
         "mail" => Act::MailServer { up: args.one_of("a state of the mail server", &["up", "down"])? == "up" },
-        "restart" | "crash" | "stop" | "start" => {
-            args.one_of("what goes down or up", &["all"])?;
-            match verb {
-                "restart" => Act::Restart(Restart::Orderly),
-                "crash" => Act::Restart(Restart::Crash),
-                "stop" => Act::Stop,
-                _ => Act::Start,
-            }
+        "restart" | "crash" => {
+            args.one_of("what goes down", &["all"])?;
+            Act::Restart(if verb == "crash" { Restart::Crash } else { Restart::Orderly })
         }
+        "house" => match args.one_of("a state of the house", &["up", "down"])? {
+            "up" => Act::Start,
+            _ => Act::Stop,
+        },
         _ => return Ok(What::Expect(expected(args)?)),
     };
     args.end()?;

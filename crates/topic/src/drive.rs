@@ -16,17 +16,21 @@ use crate::port::{
     Turn,
 };
 
-/// What a room does in the loop.
+/// What a room does in the loop. A room that keeps nothing between turns decides, and that is all.
 #[async_trait]
 pub trait Work: Send + Sync {
     /// Takes over a partition with its state. Called once for each assignment.
-    fn restore(&mut self, partition: u32, state: Vec<Record>) -> anyhow::Result<()>;
+    fn restore(&mut self, _partition: u32, _state: Vec<Record>) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// Lets go of a partition and all memory of it.
-    fn forget(&mut self, partition: u32);
+    fn forget(&mut self, _partition: u32) {}
 
     /// The next instant at which the partition wants a turn without records.
-    fn due(&self, partition: u32) -> Option<i64>;
+    fn due(&self, _partition: u32) -> Option<i64> {
+        None
+    }
 
     /// Whether the partition must have been read up to date before what is due may close.
     fn reads_first(&self) -> bool {
@@ -39,10 +43,12 @@ pub trait Work: Send + Sync {
 
     /// The last turn of this partition is committed: the copy becomes the memory, and what was owed to
     /// others after the commit is done now.
-    async fn committed(&mut self, partition: u32) -> anyhow::Result<()>;
+    async fn committed(&mut self, _partition: u32) -> anyhow::Result<()> {
+        Ok(())
+    }
 
     /// The last turn of this partition did not happen: the copy is dropped.
-    fn aborted(&mut self, partition: u32);
+    fn aborted(&mut self, _partition: u32) {}
 }
 
 /// What a loop needs beside its work.

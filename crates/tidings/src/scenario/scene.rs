@@ -48,6 +48,8 @@ const BUSY_PERCENT: (u8, u8) = (4, 4);
 /// Records that may wait before intake asks to come later: no scenario writes so many.
 const LAG_MAX: u64 = 100_000;
 
+const DOWN: &str = "the house is down";
+
 /// A house in a folder, and what a scenario does to it.
 pub(super) struct Scene {
     dir: PathBuf,
@@ -57,6 +59,8 @@ pub(super) struct Scene {
     clock: Clock,
     down: Down,
     books: Books,
+    /// Reasons of what was put aside.
+    aside: Vec<String>,
     /// `None` only while the house is down.
     running: Option<Running>,
     /// How often it was started: each life has luck of its own.
@@ -88,10 +92,11 @@ impl Scene {
             clock: Clock::still(scenario.calendar.start().0),
             down: Down::default(),
             books: Books::default(),
+            aside: Vec::new(),
             running: None,
             lives: 0,
         };
-        scene.start().await?;
+        scene.open_house().await?;
         Ok(scene)
     }
 
@@ -102,7 +107,7 @@ impl Scene {
         }
     }
 
-    async fn start(&mut self) -> anyhow::Result<()> {
+    async fn open_house(&mut self) -> anyhow::Result<()> {
         let topics = topic::embedded::Embedded::open(&self.dir.join("topics"), self.clock.clone())?;
         let store = Arc::new(store::embedded::Embedded::open(&self.dir.join("store"))?);
         let outbox = Arc::new(Outbox::open(&self.dir.join("outbox"))?);
@@ -137,7 +142,7 @@ impl Scene {
     }
 
     fn running(&self) -> anyhow::Result<&Running> {
-        self.running.as_ref().context("the house is down")
+        self.running.as_ref().context(DOWN)
     }
 
     async fn days(&self, tenant: &Tenant, person: &Person) -> anyhow::Result<Days> {
@@ -170,7 +175,10 @@ impl World for Scene {
     }
 
     async fn settle(&mut self) -> anyhow::Result<()> {
-        self.running()?.house.settle().await
+        match &self.running {
+            Some(running) => running.house.settle().await,
+            None => Ok(()),
+        }
     }
 
     async fn lagging(&mut self) -> anyhow::Result<Vec<String>> {
@@ -202,14 +210,18 @@ impl World for Scene {
         Ok(self.running()?.topics.append(vec![record]).await?)
     }
 
-    async fn restart(&mut self, how: Restart) -> anyhow::Result<()> {
-        let running = self.running.take().context("the house is down")?;
+    async fn stop(&mut self, how: Restart) -> anyhow::Result<()> {
+        let running = self.running.take().context(DOWN)?;
         match how {
             Restart::Orderly => running.house.stop().await?,
             Restart::Crash => running.house.abandon().await,
         }
-        running.close()?;
-        self.start().await
+        running.close()
+    }
+
+    async fn start(&mut self) -> anyhow::Result<()> {
+        ensure!(self.running.is_none(), "the house is up already");
+        self.open_house().await
     }
 
     async fn mail_server(&mut self, up: bool) -> anyhow::Result<()> {
@@ -219,8 +231,9 @@ impl World for Scene {
 
     async fn mails(&mut self) -> anyhow::Result<Vec<Mail>> {
         let Self { running, books, catalogue, .. } = self;
-        let Running { topics, store, outbox, .. } = running.as_ref().context("the house is down")?;
-        books.update(outbox, topics, &**store, catalogue).await?;
+        if let Some(Running { topics, store, outbox, .. }) = running {
+            books.update(outbox, topics, &**store, catalogue).await?;
+        }
         Ok(books.mails.clone())
     }
 
@@ -236,12 +249,15 @@ impl World for Scene {
     }
 
     async fn quarantine(&mut self) -> anyhow::Result<Vec<String>> {
-        let items = quarantine::list(&self.running()?.topics).await?;
-        // Putting aside may be repeated like every effect; the record is one.
-        let mut seen = BTreeSet::new();
-        let new =
-            items.into_iter().filter(|item| seen.insert((item.topic.clone(), item.partition, item.offset)));
-        Ok(new.map(|item| item.reason).collect())
+        if let Some(running) = &self.running {
+            let items = quarantine::list(&running.topics).await?;
+            // Putting aside may be repeated like every effect; the record is one.
+            let mut seen = BTreeSet::new();
+            let place = |item: &quarantine::Item| (item.topic.clone(), item.partition, item.offset);
+            let new = items.into_iter().filter(|item| seen.insert(place(item)));
+            self.aside = new.map(|item| item.reason).collect();
+        }
+        Ok(self.aside.clone())
     }
 
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize> {
