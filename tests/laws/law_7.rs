@@ -2,10 +2,10 @@
 //! was thought dead, or because it lies in the log twice) sends it only if nobody did; and where nobody can
 //! tell, its entries come back once.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use model::{Fate, Why};
-use store::{Journal as _, Recorded};
+use store::{Journal as _, Recorded, rough::Roughness};
 use topic::Topics as _;
 use wire::topics;
 
@@ -86,12 +86,20 @@ impl Schedule {
     async fn overtaken(&mut self, place: &'static str) {
         self.time_passes();
         let sleeper = self.world.leave();
-        let engines = self.world.engines();
-        // The other one has no closed gates, but a courier of the same sort.
+        // The other one has no closed gates and a courier of the same sort, and perhaps a store that is busy.
+        let mut engines = self.world.engines();
+        if self.dice.once_in_a_hundred(50) {
+            let seed = self.dice.next();
+            let roughness =
+                Roughness { busy_before_percent: 20, busy_after_percent: 10, ..Roughness::seeded(seed) };
+            engines.store = Arc::new(store::rough::Rough::new(engines.store, roughness));
+        }
         let open = Gates::with_courier(self.gates.blind);
         self.world.start(open.around(engines)).await;
-        self.world.caught_up(&[]).await;
-        self.time_passes();
+        for _ in 0..3 {
+            self.world.caught_up(&[]).await;
+            self.time_passes();
+        }
         self.gates.open(place);
         for _ in 0..self.dice.below(3_000) {
             tokio::task::yield_now().await;

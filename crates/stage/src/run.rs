@@ -1,16 +1,14 @@
 //! Runs a scenario against a world. Time moves only here, from one due instant to the next, and the house
 //! comes to rest after each, so everything that is due happens in order and in every run alike.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use model::{Millis, Person, Tenant};
 use tokio::time::timeout;
 
 use crate::{
+    arrivals::Arrivals,
     expect,
     report::{Failure, Report},
     request::{self, Request},
@@ -69,30 +67,6 @@ pub(crate) struct Run<'a> {
     /// Why the line before was refused.
     pub refusals: Vec<String>,
     last_event: Option<(Via, String)>,
-}
-
-/// What came, until a line expects it.
-pub(crate) struct Arrivals<T> {
-    seen: usize,
-    waiting: VecDeque<(Millis, T)>,
-}
-
-impl<T> Default for Arrivals<T> {
-    fn default() -> Self {
-        Self { seen: 0, waiting: VecDeque::new() }
-    }
-}
-
-impl<T> Arrivals<T> {
-    /// The first that fits, which no line can expect once more.
-    pub fn take(&mut self, fits: impl Fn(&T) -> bool) -> Option<T> {
-        let at = self.waiting.iter().position(|(_, one)| fits(one))?;
-        self.waiting.remove(at).map(|(_, one)| one)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &(Millis, T)> {
-        self.waiting.iter()
-    }
 }
 
 impl Run<'_> {
@@ -162,25 +136,18 @@ impl Run<'_> {
     /// Lets the house come to rest, and takes in what came of it.
     async fn rest(&mut self) -> anyhow::Result<()> {
         self.world.settle().await?;
-        let mails = self.world.mails().await?;
-        if mails.len() < self.mails.seen {
-            bail!("{} mails had left, and now there are {}", self.mails.seen, mails.len());
-        }
-        let mut new = mails[self.mails.seen..].to_vec();
-        self.mails.seen = mails.len();
+        let mut mails = self.mails.news(&self.world.mails().await?).context("mails that left")?;
         // Those of one instant have no order between persons.
-        new.sort_by(|a, b| (&a.tenant, &a.person, &a.headline).cmp(&(&b.tenant, &b.person, &b.headline)));
-        for mail in new {
+        mails.sort_by(|a, b| (&a.tenant, &a.person, &a.headline).cmp(&(&b.tenant, &b.person, &b.headline)));
+        for mail in mails {
             self.note(expect::said(&mail));
-            self.mails.waiting.push_back((self.now(), mail));
+            self.mails.push(self.now(), mail);
         }
-        let aside = self.world.quarantine().await?;
-        let mut new: Vec<String> = aside.iter().skip(self.aside.seen).cloned().collect();
-        self.aside.seen = aside.len();
-        new.sort();
-        for reason in new {
+        let mut aside = self.aside.news(&self.world.quarantine().await?).context("records put aside")?;
+        aside.sort();
+        for reason in aside {
             self.note(format!("put aside: {reason}"));
-            self.aside.waiting.push_back((self.now(), reason));
+            self.aside.push(self.now(), reason);
         }
         Ok(())
     }
@@ -211,10 +178,10 @@ impl Run<'_> {
             }
             Act::Restart(how) => {
                 self.world.stop(*how).await?;
-                self.world.start().await
+                self.world.start(None).await
             }
             Act::Stop => self.world.stop(Restart::Orderly).await,
-            Act::Start => self.world.start().await,
+            Act::Start { catalogue } => self.world.start(catalogue.as_deref()).await,
             Act::MailServer { up } => self.world.mail_server(*up).await,
         }
     }
@@ -295,31 +262,5 @@ impl Run<'_> {
     fn note(&mut self, what: impl AsRef<str>) {
         let at = self.scenario.calendar.show(self.now());
         self.trace.push(format!("{at}  {}", what.as_ref()));
-    }
-}
-
-impl Line {
-    /// Whom it is about.
-    fn person(&self) -> Option<&Person> {
-        match &self.what {
-            What::Do(
-                Act::Profile { person, .. } | Act::Follow { person, .. } | Act::Feedback { person, .. },
-            )
-            | What::Expect(Expected::Fates { person, .. } | Expected::Open { person, .. }) => Some(person),
-            What::Expect(Expected::Mail(mail)) => Some(&mail.person),
-            What::Do(
-                Act::Event(_)
-                | Act::Again
-                | Act::Upstream(_)
-                | Act::Post { .. }
-                | Act::Restart(Restart::Crash | Restart::Orderly)
-                | Act::Stop
-                | Act::Start
-                | Act::MailServer { .. },
-            )
-            | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => {
-                None
-            }
-        }
     }
 }
