@@ -93,6 +93,11 @@ impl Sort {
         }
     }
 
+    /// The types of this sort that have names of ours.
+    pub fn types(self) -> impl Iterator<Item = &'static str> {
+        OURS.into_iter().filter(move |what| Self::of(what) == Ok(self))
+    }
+
     pub fn of(what: &str) -> Result<Self, Refused> {
         match what {
             FOLLOW | UNFOLLOW | PROFILE => Ok(Self::Fact),

@@ -4,7 +4,10 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use catalogue::Catalogue;
+use catalogue::{
+    Catalogue,
+    problem::{did_you_mean, one_of},
+};
 use model::{Millis, Tenant, civil::Zones};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -150,7 +153,14 @@ fn fits(place: Sort, what: &str) -> Result<(), Refused> {
     if sort == place {
         return Ok(());
     }
-    Err(Refused::new("/type", format!("`{}` is taken at {}", quoted(what), sort.path())))
+    let what = quoted(what);
+    // What is no fact looks like a change, and a slip in a fact's type would be sent astray.
+    if sort == Sort::Change {
+        let help = did_you_mean(&what, place.types())
+            .unwrap_or_else(|| format!("here it is {}", one_of(place.types())));
+        return Err(Refused::new("/type", format!("`{what}` is a change, taken at {}: {help}", sort.path())));
+    }
+    Err(Refused::new("/type", format!("`{what}` is taken at {}", sort.path())))
 }
 
 /// An item's own errors point into the item: its place in the body is told by its index.

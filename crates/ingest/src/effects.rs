@@ -68,6 +68,14 @@ impl Questions {
     }
 }
 
+/// What of a profile goes on a topic: what windows depend on. Names and addresses stay in the store, where
+/// they can be erased.
+fn without_addresses(mut state: State) -> State {
+    const OPEN: [&str; 3] = [profile::ZONE, profile::LANGUAGE, profile::EMAIL_OFF];
+    state.cells.retain(|field, _| OPEN.contains(&&**field));
+    state
+}
+
 /// The days up to an instant that have not expired.
 fn living(until: Millis, now: Millis) -> impl Iterator<Item = Day> {
     std::iter::successors(Some(Day::of(until)), |day| Some(day.plus(-1)))
@@ -112,9 +120,9 @@ impl Effects {
                 self.follows.push(follow);
             }
             Admitted::Profile { tenant, person, state } => {
-                let (of, cells) = (StateKey::Person(tenant.clone(), person.clone()), state.clone());
+                self.merge(StateKey::Person(tenant.clone(), person.clone()), &state);
+                let state = without_addresses(state);
                 self.records.push(heard(&Inbox::Fact(Fact::Profile { tenant, person, state }))?);
-                self.merge(of, &cells);
             }
             Admitted::Feedback { tenant, person, what, about, at } => {
                 let (covered, marked) = match about {

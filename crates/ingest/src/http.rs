@@ -24,7 +24,7 @@ use crate::{
     config::{BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
     door::{self, ApiKey},
     metrics::Way,
-    run::{Ports, Trouble, apply},
+    run::{Ports, Trouble, apply, first_heard},
 };
 
 /// Says whether the disk is down to its reserve.
@@ -145,7 +145,7 @@ impl Desk {
         first_seen: Millis,
     ) -> Result<Answer, Answer> {
         let ports = &self.http.ports;
-        let items = match parse_many(body) {
+        let mut items = match parse_many(body) {
             Ok(items) => items,
             Err(error) => {
                 ports.metrics.refused(Way::Http, 1);
@@ -153,6 +153,8 @@ impl Desk {
                 return Ok(Answer::unreadable(&error));
             }
         };
+        let heard = items.iter_mut().filter_map(|item| Some((item.as_mut().ok()?, first_seen)));
+        first_heard(ports, tenant, heard).await.map_err(Trouble::from)?;
         let mut judged = Judged::of(items, sort, (tenant, first_seen), &ports.catalogue, &ports.zones);
         ports.metrics.refused(Way::Http, judged.rejected());
         let admitted = std::mem::take(&mut judged.admitted);

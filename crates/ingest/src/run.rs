@@ -4,18 +4,18 @@ use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use async_trait::async_trait;
 use catalogue::Catalogue;
-use futures::try_join;
-use model::{Millis, State, civil::Zones, entry::DayKey};
+use futures::{future::try_join_all, try_join};
+use model::{EventKey, Millis, State, Tenant, civil::Zones, entry::DayKey};
 use runtime::{Clock, Quiet, Shutdown};
 use store::{StateKey, Store, StoreError};
 use topic::{
     Batch, Membership, Mode, NewRecord, Record, TopicError, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::{Quarantined, topics};
+use wire::{Cloud, Quarantined, topics};
 
 use crate::{
-    admit::{Admitted, Refused, admit},
+    admit::{Admitted, Refused, Sort, admit},
     config::{Config, GROUP},
     effects::{Effects, Known, Questions, Verdict},
     metrics::{IngestMetrics, Way, sort_of},
@@ -97,8 +97,12 @@ struct Ingest {
 impl Work for Ingest {
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let (mut admitted, mut from, mut rejects) = (Vec::new(), Vec::new(), Vec::new());
-        for record in &batch.records {
-            match self.judge(record) {
+        let mut clouds: Vec<Result<Cloud, Refused>> = batch.records.iter().map(read).collect();
+        let heard = clouds.iter_mut().zip(&batch.records);
+        let heard = heard.filter_map(|(cloud, record)| Some((cloud.as_mut().ok()?, Millis(record.appended))));
+        first_heard(&self.ports, &self.config.tenant, heard).await?;
+        for (record, cloud) in batch.records.iter().zip(clouds) {
+            match cloud.and_then(|cloud| self.judge(cloud, record)) {
                 Ok(one) => {
                     admitted.push(one);
                     from.push(record);
@@ -119,9 +123,7 @@ impl Work for Ingest {
 
 impl Ingest {
     /// Law 3: judged against the instant at which the record was appended, whenever it is read.
-    fn judge(&self, record: &Record) -> Result<Admitted, Refused> {
-        let value = record.value.as_ref().ok_or_else(|| Refused::new("/", "the record has no value"))?;
-        let cloud = wire::change::decode(value).map_err(|error| Refused::new("/", error.to_string()))?;
+    fn judge(&self, cloud: Cloud, record: &Record) -> Result<Admitted, Refused> {
         let Ports { catalogue, zones, .. } = &self.ports;
         admit(cloud, &self.config.tenant, Millis(record.appended), catalogue, zones)
     }
@@ -142,6 +144,30 @@ impl Ingest {
         let value = Some(wire::quarantined::encode(&quarantined)?);
         Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
     }
+}
+
+fn read(record: &Record) -> Result<Cloud, Refused> {
+    let value = record.value.as_ref().ok_or_else(|| Refused::new("/", "the record has no value"))?;
+    wire::change::decode(value).map_err(|error| Refused::new("/", error.to_string()))
+}
+
+/// A change without a time of its own occurred when it was first heard of: said again, under the same
+/// source and id, it is the same event and not a second one. Remembered for as long as answers are.
+pub(crate) async fn first_heard(
+    ports: &Ports,
+    tenant: &Tenant,
+    clouds: impl Iterator<Item = (&mut Cloud, Millis)>,
+) -> Result<(), StoreError> {
+    let timeless =
+        clouds.filter(|(cloud, _)| cloud.time.is_none() && Sort::of(&cloud.what) == Ok(Sort::Change));
+    let remember = timeless.map(|(cloud, heard)| async move {
+        let key = format!("time:{}", EventKey::of(tenant, &cloud.source, &cloud.id));
+        let stands = ports.store.answer(tenant, &key, heard.0.to_be_bytes().to_vec(), heard).await?;
+        let first = stands.try_into().map_or(heard, |bytes| Millis(i64::from_be_bytes(bytes)));
+        cloud.time = Some(first);
+        Ok(())
+    });
+    try_join_all(remember).await.map(|_| ())
 }
 
 /// The desk: when it returns, everything that was taken is stored and announced.

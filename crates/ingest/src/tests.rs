@@ -377,7 +377,8 @@ async fn requests_are_refused_by_their_form() {
         r#"{"accepted":0,"rejected":[{"index":0,"reason":"it is missing","at":"/source"}]}"#,
     )
     .await;
-    check("/v1/facts", &json, &good, 400, "`work.published` is taken at /v1/changes").await;
+    check("/v1/facts", &json, &good, 400, "`work.published` is a change, taken at /v1/changes: here it is")
+        .await;
     check("/v1/changes", &[("content-type", "text/plain")], &good, 415, "application/cloudevents+json").await;
     check("/v1/changes", &[("content-encoding", "gzip")], &good, 415, "compressed").await;
     check("/v1/changes", &[("idempotency-key", "")], &good, 400, "visible ASCII").await;
@@ -491,6 +492,30 @@ async fn intake_waits_when_the_house_is_behind() {
     let (status, said) = post(&router, "/v1/changes", &[], body.clone()).await;
     assert!(status == 429 && said.ends_with(" retry 5"), "{status} {said}");
     assert_eq!(post(&router, "/v1/changes", &once, body).await.0, 202, "what was answered is answered again");
+}
+
+#[tokio::test]
+async fn a_change_without_a_time_that_is_said_again_is_the_same_event() {
+    let house = House::new().await;
+    let body = r#"{"id":"1","source":"s","type":"work.published","subject":"work:1"}"#;
+    assert_eq!(post(&house.router(), "/v1/changes", &[], body).await.0, 202);
+    house.ports.clock.advance(3_600_000);
+    assert_eq!(post(&house.router(), "/v1/changes", &[], body).await.0, 202);
+    let keys: std::collections::BTreeSet<_> = house.events().await.iter().map(Event::entry_key).collect();
+    assert_eq!(keys.len(), 1, "{keys:?}");
+}
+
+#[tokio::test]
+async fn topics_carry_no_addresses() {
+    let house = House::new().await;
+    let profile = event(
+        "tidings.profile",
+        r#""data":{"person":"ann","name":"Ann Lee","email":"ann@example.com","zone":"Asia/Tokyo"}"#,
+    );
+    assert_eq!(post(&house.router(), "/v1/facts", &[], profile).await.0, 202);
+    let records = house.records(topics::INBOX).await;
+    let bytes = String::from_utf8_lossy(records[0].value.as_deref().unwrap()).into_owned();
+    assert!(bytes.contains("Asia/Tokyo") && !bytes.contains('@') && !bytes.contains("Ann Lee"), "{bytes}");
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@
 //!         | "upstream" "text" | "upstream" "hex" DIGITS
 //!         | "post" PATH "body" "expect" STATUS ["part of the answer"…]
 //!         | "mail" "down"|"up"
-//!         | "restart" "all" | "crash" "all" | "house" "down"|"up"
+//!         | "restart" "all" | "crash" "all" | "house" "down"|"up" ["with" FOLDER]
 //!         | "tenant" NAME, whose all lines from here on are
 //!         | "expect" expected
 //! expected= "mail" P ["to" ADDRESS] ["headline" "…"] ["sections" "Title: item, item"…] ["has" "…"…] ["lacks" "…"…]
@@ -74,6 +74,7 @@ mod together;
 
 pub mod world;
 
+mod arrivals;
 mod compare;
 mod expect;
 mod report;

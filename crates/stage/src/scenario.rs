@@ -76,7 +76,10 @@ pub enum Act {
     Restart(Restart),
     /// The house goes down and stays down.
     Stop,
-    Start,
+    /// It comes up again, perhaps with another catalogue.
+    Start {
+        catalogue: Option<String>,
+    },
     /// Whether the other side takes mail.
     MailServer {
         up: bool,
@@ -160,6 +163,32 @@ pub struct ExpectedMail {
     pub lacks: Vec<String>,
 }
 
+impl Line {
+    /// Whom it is about.
+    pub(crate) fn person(&self) -> Option<&Person> {
+        match &self.what {
+            What::Do(
+                Act::Profile { person, .. } | Act::Follow { person, .. } | Act::Feedback { person, .. },
+            )
+            | What::Expect(Expected::Fates { person, .. } | Expected::Open { person, .. }) => Some(person),
+            What::Expect(Expected::Mail(mail)) => Some(&mail.person),
+            What::Do(
+                Act::Event(_)
+                | Act::Again
+                | Act::Upstream(_)
+                | Act::Post { .. }
+                | Act::Restart(_)
+                | Act::Stop
+                | Act::Start { .. }
+                | Act::MailServer { .. },
+            )
+            | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => {
+                None
+            }
+        }
+    }
+}
+
 impl Act {
     /// Whether the house answers it.
     pub(crate) fn is_answered(&self) -> bool {
@@ -170,7 +199,7 @@ impl Act {
             | Self::Post { .. }
             | Self::Restart(_)
             | Self::Stop
-            | Self::Start
+            | Self::Start { .. }
             | Self::MailServer { .. } => false,
         }
     }

@@ -264,7 +264,7 @@ impl World for Toy {
         Ok(())
     }
 
-    async fn start(&mut self) -> anyhow::Result<()> {
+    async fn start(&mut self, _: Option<&str>) -> anyhow::Result<()> {
         Ok(())
     }
 

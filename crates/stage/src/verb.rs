@@ -47,8 +47,12 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
             Act::Restart(if verb == "crash" { Restart::Crash } else { Restart::Orderly })
         }
         "house" => match args.one_of("a state of the house", &["up", "down"])? {
-            "up" => Act::Start,
-            _ => Act::Stop,
+            "down" => Act::Stop,
+            _ if args.end().is_ok() => Act::Start { catalogue: None },
+            _ => {
+                args.one_of("what may stand here", &["with"])?;
+                Act::Start { catalogue: Some(args.text("a folder")?) }
+            }
         },
         _ => return Ok(What::Expect(expected(args)?)),
     };

@@ -29,8 +29,8 @@ pub trait World: Send {
     /// Takes the house down. Time goes on without it; only mails and quarantine can still be looked at.
     async fn stop(&mut self, how: Restart) -> anyhow::Result<()>;
 
-    /// Brings the house up again on the same directory.
-    async fn start(&mut self) -> anyhow::Result<()>;
+    /// Brings the house up again on the same directory, with another catalogue if one is named.
+    async fn start(&mut self, catalogue: Option<&str>) -> anyhow::Result<()>;
 
     /// Whether the other side takes mail from now on.
     async fn mail_server(&mut self, up: bool) -> anyhow::Result<()>;

@@ -34,12 +34,8 @@ const LATE_MS_MAX: i64 = 30 * 60_000;
 /// Plays one scenario. An error is a file that makes no sense, or a house that cannot be built.
 pub async fn run_file(path: &Path, ground: Ground) -> anyhow::Result<Report> {
     let scenario = stage::load(path)??;
-    let folder = stage::find_catalogue(path, &scenario.catalogue);
-    let folder =
-        folder.with_context(|| format!("{}: no catalogue `{}`", path.display(), scenario.catalogue))?;
-    let catalogue = Catalogue::load(&folder)?;
     let dir = scratch().context("a folder for the house")?;
-    let mut scene = Scene::open(dir.path(), catalogue, &scenario, ground).await?;
+    let mut scene = Scene::open(dir.path(), path, &scenario, ground).await?;
     let pace = match ground {
         Ground::Even => Pace::EXACT,
         Ground::Rough(_) => Pace { late_ms_max: LATE_MS_MAX, ..Pace::EXACT },
@@ -47,6 +43,13 @@ pub async fn run_file(path: &Path, ground: Ground) -> anyhow::Result<Report> {
     let report = stage::run_at(pace, &scenario, &mut scene).await;
     scene.close().await;
     Ok(report)
+}
+
+/// The catalogue that a scenario names.
+fn catalogue(scenario: &Path, name: &str) -> anyhow::Result<Catalogue> {
+    let folder = stage::find_catalogue(scenario, name);
+    let folder = folder.with_context(|| format!("{}: there is no catalogue `{name}`", scenario.display()))?;
+    Ok(Catalogue::load(&folder)?)
 }
 
 /// A folder in memory, where there is one: a scenario's process does not die, so nothing of it needs to be on

@@ -53,6 +53,8 @@ const DOWN: &str = "the house is down";
 /// A house in a folder, and what a scenario does to it.
 pub(super) struct Scene {
     dir: PathBuf,
+    /// The scenario's own file: catalogues are looked for from there.
+    file: PathBuf,
     catalogue: Arc<Catalogue>,
     tenants: BTreeSet<Tenant>,
     ground: Ground,
@@ -78,15 +80,11 @@ struct Running {
 }
 
 impl Scene {
-    pub async fn open(
-        dir: &Path,
-        catalogue: Catalogue,
-        scenario: &Scenario,
-        ground: Ground,
-    ) -> anyhow::Result<Self> {
+    pub async fn open(dir: &Path, file: &Path, scenario: &Scenario, ground: Ground) -> anyhow::Result<Self> {
         let mut scene = Self {
             dir: dir.to_owned(),
-            catalogue: Arc::new(catalogue),
+            file: file.to_owned(),
+            catalogue: Arc::new(super::catalogue(file, &scenario.catalogue)?),
             tenants: scenario.lines.iter().map(|line| line.tenant.clone()).collect(),
             ground,
             clock: Clock::still(scenario.calendar.start().0),
@@ -219,8 +217,11 @@ impl World for Scene {
         running.close()
     }
 
-    async fn start(&mut self) -> anyhow::Result<()> {
+    async fn start(&mut self, catalogue: Option<&str>) -> anyhow::Result<()> {
         ensure!(self.running.is_none(), "the house is up already");
+        if let Some(name) = catalogue {
+            self.catalogue = Arc::new(super::catalogue(&self.file, name)?);
+        }
         self.open_house().await
     }
 
