@@ -105,7 +105,7 @@ fn fates(house: &House, p: u64) -> Result<Vec<String>, String> {
     let days = house.days(&format!("p{p}"))?;
     let mut found = BTreeSet::new();
     let entries =
-        days["days"].as_array().into_iter().flatten().flat_map(|day| day["entries"].as_array()).flatten();
+        days["days"].as_array().into_iter().flatten().filter_map(|day| day["entries"].as_array()).flatten();
     for entry in entries {
         for fate in entry["fates"].as_array().into_iter().flatten() {
             if fate["fate"] != "told" || fate["journal"] == "unknown" {

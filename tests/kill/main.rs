@@ -5,6 +5,8 @@
 //! named point (`runtime::crash`): the process stands still there, says so, and is killed for real. A run
 //! that did not come to its point is a failure.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod house;
 mod load;
 

@@ -36,6 +36,7 @@ pub struct Gates {
     /// The courier cannot tell what became of a mail.
     pub blind: bool,
     not_now: Arc<AtomicUsize>,
+    busy_claims: Arc<AtomicUsize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -78,6 +79,11 @@ impl Gates {
         self.not_now.store(times, Ordering::SeqCst);
     }
 
+    /// So many claims fail before they have an effect.
+    pub fn busy_claims(&self, times: usize) {
+        self.busy_claims.store(times, Ordering::SeqCst);
+    }
+
     pub fn close(&self, name: &'static str) {
         self.gate(name).send_replace(At::Closed);
     }
@@ -115,6 +121,11 @@ impl Gates {
             courier: Arc::new(GatedCourier { inner: courier, gates: self.clone() }),
         }
     }
+}
+
+/// Whether something is to happen once more.
+fn counted_down(left: &AtomicUsize) -> bool {
+    left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
 }
 
 #[derive(Debug)]
@@ -217,9 +228,7 @@ struct GatedCourier {
 impl Courier for GatedCourier {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
         self.gates.pass("before the hand-over").await;
-        let down =
-            self.gates.not_now.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        if down.is_ok() {
+        if counted_down(&self.gates.not_now) {
             // As protocols go: it is claimed, offered, and turned down.
             let handed =
                 if gate.may_go().await { Handed::NotNow("not now".to_owned()) } else { Handed::Stopped };
@@ -246,6 +255,9 @@ struct GatedStore {
 impl Journal for GatedStore {
     async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
         self.gates.pass("before the claim").await;
+        if counted_down(&self.gates.busy_claims) {
+            return Err(StoreError::Busy("turned away, on purpose".to_owned()));
+        }
         let claimed = self.inner.claim(tenant, claim).await;
         self.gates.pass("after the claim").await;
         claimed

@@ -19,7 +19,8 @@ use crate::{
 
 #[test]
 fn law_7_the_journal_decides() {
-    waiting_schedules(24, found_again);
+    waiting_schedules(20, |dice| found_again(dice, None));
+    waiting_schedules(3, |dice| found_again(dice, Some("before the hand-over")));
 }
 
 /// Every place between two effects of a send.
@@ -42,10 +43,12 @@ struct Schedule {
     many: usize,
 }
 
-async fn found_again(mut dice: Dice) {
+/// A sender stands still at some place in a send. `older`: where it is to be overtaken by one whose own claims
+/// fail at first, so that this one goes on with a later attempt while the older one is still in hand.
+async fn found_again(mut dice: Dice, older: Option<&'static str>) {
     let knobs = Knobs { most: 20, ..Knobs::default() };
     let mut world = World::with_session(catalogue(&knobs), SESSION).await;
-    let gates = Gates::with_courier(dice.once_in_a_hundred(30));
+    let gates = Gates::with_courier(older.is_none() && dice.once_in_a_hundred(30));
     gates.not_now(if dice.once_in_a_hundred(30) { 1 + dice.below(3) } else { 0 });
     world.start(gates.around(world.engines())).await;
     for who in PERSONS {
@@ -60,14 +63,14 @@ async fn found_again(mut dice: Dice) {
     }
     world.settle().await;
     let mut schedule = Schedule { dice, world, gates, many };
-    let place = schedule.dice.of(&PLACES);
+    let place = older.unwrap_or_else(|| schedule.dice.of(&PLACES));
     schedule.gates.close(place);
     schedule.world.clock.advance_to(schedule.world.next_morning().0);
     schedule.gates.reached(place).await;
-    if schedule.dice.once_in_a_hundred(50) {
-        schedule.killed(place).await
+    if older.is_none() && schedule.dice.once_in_a_hundred(50) {
+        schedule.killed(place).await;
     } else {
-        schedule.overtaken(place).await
+        schedule.overtaken(place, if older.is_some() { PERSONS.len() } else { 0 }).await;
     }
     schedule.look(place).await;
 }
@@ -83,7 +86,7 @@ impl Schedule {
     }
 
     /// The sender stands still and another takes over; then it wakes up and goes on with what it had in hand.
-    async fn overtaken(&mut self, place: &'static str) {
+    async fn overtaken(&mut self, place: &'static str, busy_claims: usize) {
         self.time_passes();
         let sleeper = self.world.leave();
         // The other one has no closed gates and a courier of the same sort, and perhaps a store that is busy.
@@ -91,14 +94,15 @@ impl Schedule {
         if self.dice.once_in_a_hundred(50) {
             let seed = self.dice.next();
             let roughness =
-                Roughness { busy_before_percent: 20, busy_after_percent: 10, ..Roughness::seeded(seed) };
+                Roughness { busy_before_percent: 8, busy_after_percent: 4, ..Roughness::seeded(seed) };
             engines.store = Arc::new(store::rough::Rough::new(engines.store, roughness));
         }
         let open = Gates::with_courier(self.gates.blind);
+        open.busy_claims(busy_claims);
         self.world.start(open.around(engines)).await;
         for _ in 0..3 {
             self.world.caught_up(&[]).await;
-            self.time_passes();
+            if busy_claims > 0 { self.world.clock.advance(CLAIM_MS + 1) } else { self.time_passes() }
         }
         self.gates.open(place);
         for _ in 0..self.dice.below(3_000) {
@@ -133,22 +137,22 @@ impl Schedule {
         assert_eq!(ids.len(), accepted.len(), "{place}: handed over twice: {accepted:?}");
         for who in PERSONS {
             let unknown = unknown(world, who).await;
-            assert!(
-                unknown <= usize::from(self.gates.blind),
-                "{place}: {unknown} unknown outcomes for {who}"
-            );
+            // What came back once does not come back again.
+            let most = if self.gates.blind { 2 } else { 0 };
+            assert!(unknown <= most, "{place}: {unknown} unknown outcomes for {who}");
             let (told, fates) = (world.told(who).await, world.fates(who).await);
             for number in 0..self.many {
                 let title = format!("T{number}");
                 let times = told.get(&title).copied().unwrap_or(0);
-                // Where nobody could tell, it may have been told once more.
+                let fate = fates[&title];
+                // Where nobody could tell it may have been told twice, and then it ends as such.
+                let ended = unknown > 0 && fate == Fate::Ended(Why::MaybeSent);
+                let least = usize::from(!ended);
                 assert!(
-                    (1..=1 + unknown).contains(&times),
+                    (least..=1 + unknown).contains(&times),
                     "{place}: {title} was told to {who} {times} times"
                 );
-                let fate = fates[&title];
-                let maybe = unknown > 0 && fate == Fate::Ended(Why::MaybeSent);
-                assert!(maybe || matches!(fate, Fate::Told { .. }), "{place}: {title} of {who} is {fate}");
+                assert!(ended || matches!(fate, Fate::Told { .. }), "{place}: {title} of {who} is {fate}");
             }
         }
     }

@@ -22,6 +22,8 @@ pub enum Fault {
     IdWithoutOpening,
     /// Law 7: whoever finds a claim sends all the same.
     ClaimIgnored,
+    /// Law 7: a claim is enough to send, whatever other attempts were begun.
+    AloneUnchecked,
     /// Law 8: what is over a budget vanishes instead of being carried.
     OverflowDropped,
     /// Law 9: nothing is checked again before the claim.
@@ -35,7 +37,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::FirstReasonOnly,
         Self::MarkCoversAll,
         Self::TimeUnchecked,
@@ -45,6 +47,7 @@ impl Fault {
         Self::OwedForgotten,
         Self::IdWithoutOpening,
         Self::ClaimIgnored,
+        Self::AloneUnchecked,
         Self::OverflowDropped,
         Self::UncheckedAtEnd,
         Self::DayIs24Hours,
@@ -64,6 +67,7 @@ impl Fault {
             Self::OwedForgotten => "owed-forgotten",
             Self::IdWithoutOpening => "id-without-opening",
             Self::ClaimIgnored => "claim-ignored",
+            Self::AloneUnchecked => "alone-unchecked",
             Self::OverflowDropped => "overflow-dropped",
             Self::UncheckedAtEnd => "unchecked-at-end",
             Self::DayIs24Hours => "day-is-24-hours",

@@ -71,6 +71,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  tidings follow ann maker:7")]
     Follow(Follow),
     /// End a follow
+    #[command(after_help = "Example:\n  tidings unfollow ann maker:7")]
     Unfollow(Follow),
     /// Set fields of a person's profile
     #[command(after_help = PERSON)]
@@ -88,6 +89,7 @@ pub enum Command {
     #[command(after_help = BENCH)]
     Bench(Bench),
     /// Print the effective configuration, with the source of each value
+    #[command(after_help = CONFIG)]
     Config,
     /// Look at what could not be used, and decide on it
     #[command(subcommand, after_help = QUARANTINE)]
@@ -107,10 +109,21 @@ A field is name=value. A value that is JSON (a number, true, a list, an object) 
 everything else is text. A file holds CloudEvents as JSON, one a line or in an array; it is sent in pieces, \
 and what is refused is listed with its line while the rest goes on.
 
+With --upstream the bytes go onto the topic `changes` unread, as a service of yours writes there. Nobody \
+waits for an answer on a topic: what is refused there goes to quarantine (`tidings quarantine list`), while \
+HTTP, and so every other `publish`, refuses in the answer.
+
 Examples:
   tidings publish item.published item:1 title=Moon maker=maker:7
   tidings publish --file events.ndjson
-  generate | tidings publish --file -";
+  generate | tidings publish --file -
+  tidings publish --upstream record.avro
+  printf 'nonsense' | tidings publish --upstream -";
+
+const CONFIG: &str = "\
+Examples:
+  tidings config
+  TIDINGS_TENANT=other tidings config --json";
 
 const PERSON: &str = "\
 Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true). \
@@ -166,10 +179,10 @@ pub struct Up {
 #[derive(Debug, Args)]
 pub struct Publish {
     /// What happened, as kinds are `on` it
-    #[arg(value_name = "TYPE", required_unless_present = "file")]
+    #[arg(value_name = "TYPE", required_unless_present_any = ["file", "upstream"])]
     pub what: Option<String>,
     /// What it is about, as type:id
-    #[arg(required_unless_present = "file")]
+    #[arg(required_unless_present_any = ["file", "upstream"])]
     pub subject: Option<String>,
     /// The subject's fields
     #[arg(value_name = "FIELD=VALUE")]
@@ -189,10 +202,18 @@ pub struct Publish {
     /// A file of changes, or - for the standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor"])]
     pub file: Option<PathBuf>,
+    /// A file, or - for the standard input, whose bytes go onto the topic `changes` as one record
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor", "file"])]
+    pub upstream: Option<PathBuf>,
+    /// Each line is a record of its own
+    #[arg(long, requires = "upstream", conflicts_with = "file")]
+    pub lines: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Follow {
+    /// The person, by the id that services use for them
     pub person: String,
     /// What to follow, as type:id
     pub target: String,
@@ -200,6 +221,7 @@ pub struct Follow {
 
 #[derive(Debug, Args)]
 pub struct Person {
+    /// The person, by the id that services use for them
     pub person: String,
     /// Fields of the profile
     #[arg(value_name = "FIELD=VALUE", required = true)]
@@ -211,6 +233,7 @@ pub struct Feedback {
     /// What they did
     #[arg(value_parser = ["read", "cleared"])]
     pub what: String,
+    /// The person, by the id that services use for them
     pub person: String,
     /// Entries, as `tidings days` names them
     #[arg(required = true)]
@@ -219,6 +242,7 @@ pub struct Feedback {
 
 #[derive(Debug, Args)]
 pub struct Days {
+    /// The person, by the id that services use for them
     pub person: String,
     /// How far back, in days
     #[arg(long, value_name = "DAYS", default_value = "7d")]
@@ -238,7 +262,7 @@ pub struct Bench {
     #[arg(value_name = "NAME", default_value = "list")]
     pub name: String,
     /// How many things it is done with
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = some)]
     pub size: Option<usize>,
 }
 
@@ -264,6 +288,15 @@ pub struct Items {
     /// All that wait
     #[arg(long, conflicts_with = "items")]
     pub all: bool,
+}
+
+/// A number of things, and not none.
+fn some(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("nothing can be measured with no things".to_owned()),
+        Ok(size) => Ok(size),
+        Err(_) => Err("is no whole number".to_owned()),
+    }
 }
 
 impl Cli {

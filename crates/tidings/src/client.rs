@@ -71,6 +71,12 @@ impl Client {
         self.said(request.send(body))
     }
 
+    /// Posts bytes as they are.
+    pub fn post_bytes(&self, path: &str, body: &[u8]) -> Result<Said, Failure> {
+        let request = self.agent.post(self.url(path)).header("authorization", self.bearer());
+        self.said(request.header("content-type", "application/octet-stream").send(body))
+    }
+
     fn url(&self, path: &str) -> String {
         format!("{}{path}", self.admin.address)
     }

@@ -1,7 +1,10 @@
 //! Feeds CloudEvents to a running house, in pieces: changes, facts and feedback, each to its own path, in
 //! the order in which they come.
 
-use std::io::{BufRead, Read as _};
+use std::{
+    fmt,
+    io::{BufRead, Read as _},
+};
 
 use anyhow::Context as _;
 use runtime::retry;
@@ -26,8 +29,25 @@ const TRIES_MAX: u32 = 40;
 /// One thing to feed, and what names it to whoever wrote it: its line, or its place in the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    pub place: u64,
+    pub place: Place,
     pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Lines count from one, as editors do.
+    Line(u64),
+    /// Items count from zero, as programs do.
+    Item(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(number) => write!(f, "line {number}"),
+            Self::Item(number) => write!(f, "item {number}"),
+        }
+    }
 }
 
 /// What became of a feeding.
@@ -56,8 +76,10 @@ pub fn items<R: BufRead + 'static>(
             "an array this long is better written as lines"
         );
         let list: Vec<&RawValue> = serde_json::from_str(&text)?;
-        let items: Vec<_> =
-            (0..).zip(list).map(|(place, item)| Ok(Item { place, text: flat(item.get()) })).collect();
+        let items: Vec<_> = (0..)
+            .zip(list)
+            .map(|(place, item)| Ok(Item { place: Place::Item(place), text: flat(item.get()) }))
+            .collect();
         return Ok(Box::new(items.into_iter()));
     }
     Ok(Box::new(Lines { reader, number: 0 }))
@@ -89,18 +111,20 @@ impl<R: BufRead> Iterator for Lines<R> {
                     )));
                 }
                 Ok(_) if text.trim().is_empty() => {}
-                Ok(_) => return Some(Ok(Item { place: self.number, text: text.trim().to_owned() })),
+                Ok(_) => {
+                    return Some(Ok(Item { place: Place::Line(self.number), text: text.trim().to_owned() }));
+                }
                 Err(error) => return Some(Err(error).with_context(|| format!("line {}", self.number))),
             }
         }
     }
 }
 
-/// Feeds items; tells each one that is refused, and after each piece how far it is.
+/// Feeds items; tells each one that is refused, with its place, and after each piece how far it is.
 pub fn feed(
     client: &Client,
     items: impl Iterator<Item = anyhow::Result<Item>>,
-    mut refused: impl FnMut(&Item, &str),
+    mut refused: impl FnMut(&str),
     mut so_far: impl FnMut(Fed),
 ) -> Result<Fed, Failure> {
     let mut fed = Fed::default();
@@ -143,16 +167,21 @@ impl Piece {
         &mut self,
         client: &Client,
         fed: &mut Fed,
-        refused: &mut impl FnMut(&Item, &str),
+        refused: &mut impl FnMut(&str),
     ) -> Result<(), Failure> {
         let Self { path, items, .. } = std::mem::take(self);
         let Some(path) = path else { return Ok(()) };
         let lines: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
         // An array of texts, so that one bad item cannot make the whole body unreadable.
-        let good: Vec<usize> = (0..items.len()).filter(|i| is_json(lines[*i])).collect();
-        for item in items.iter().filter(|item| !is_json(&item.text)) {
-            fed.refused += 1;
-            refused(item, "is no JSON");
+        let mut good = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            match serde_json::from_str::<&RawValue>(&item.text) {
+                Ok(_) => good.push(i),
+                Err(error) => {
+                    fed.refused += 1;
+                    refused(&format!("{} is no JSON: {}", item.place, why(&error)));
+                }
+            }
         }
         if good.is_empty() {
             return Ok(());
@@ -167,7 +196,7 @@ impl Piece {
             let text = |name: &str| rejected[name].as_str().unwrap_or_default();
             fed.refused += 1;
             if let Some(item) = item {
-                refused(item, &format!("{}: {}", text("at"), text("reason")));
+                refused(&format!("{}: {}: {}", item.place, text("at"), text("reason")));
             }
         }
         Ok(())
@@ -190,8 +219,11 @@ pub fn post(client: &Client, path: &str, body: &str) -> Result<Said, Failure> {
     }
 }
 
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<&RawValue>(text).is_ok()
+/// What is wrong in a text of one line; the parser's own "line 1" would be taken for that of the file.
+fn why(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    format!("{what} at column {}", error.column())
 }
 
 /// Where an item goes, by its type.
@@ -210,22 +242,28 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &'static str) -> Vec<(u64, String)> {
+    fn read(text: &'static str) -> Vec<(String, String)> {
         items(Cursor::new(text))
             .unwrap()
             .map(|item| item.unwrap())
-            .map(|item| (item.place, item.text))
+            .map(|item| (item.place.to_string(), item.text))
             .collect()
     }
 
     #[test]
     fn lines_and_arrays_are_read() {
-        let one = |place: u64, text: &str| (place, text.to_owned());
-        assert_eq!(read("{\"a\":1}\n\n{\"b\":2}"), [one(1, "{\"a\":1}"), one(3, "{\"b\":2}")]);
-        assert_eq!(read("\n {\"a\":1}\nnonsense\n"), [one(2, "{\"a\":1}"), one(3, "nonsense")]);
-        assert_eq!(read("  [{\"a\":\n1}, 2]"), [one(0, "{\"a\": 1}"), one(1, "2")]);
+        let one = |place: &str, text: &str| (place.to_owned(), text.to_owned());
+        assert_eq!(read("{\"a\":1}\n\n{\"b\":2}"), [one("line 1", "{\"a\":1}"), one("line 3", "{\"b\":2}")]);
+        assert_eq!(read("\n {\"a\":1}\nnonsense\n"), [one("line 2", "{\"a\":1}"), one("line 3", "nonsense")]);
+        assert_eq!(read("  [{\"a\":\n1}, 2]"), [one("item 0", "{\"a\": 1}"), one("item 1", "2")]);
         assert_eq!(read(""), []);
         assert!(items(Cursor::new("[1, ")).is_err());
+    }
+
+    #[test]
+    fn what_is_no_json_is_named_by_its_line_in_the_file() {
+        let error = serde_json::from_str::<&RawValue>("nonsense").unwrap_err();
+        assert_eq!(why(&error), "expected ident at column 2");
     }
 
     #[test]
@@ -239,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_piece_has_one_path_and_an_end() {
-        let item = |text: &str| Item { place: 1, text: text.to_owned() };
+        let item = |text: &str| Item { place: Place::Line(1), text: text.to_owned() };
         let mut piece = Piece::default();
         piece.add(item("{}"));
         assert!(piece.takes(&item("{}")));

@@ -34,6 +34,8 @@ mod windows;
 
 use guard::{Guard, Stopped};
 
+pub use admin::UPSTREAM_BYTES_MAX;
+
 /// What the paths work with.
 pub struct App {
     pub house: Arc<House>,
@@ -98,7 +100,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
     Router::new()
         .merge(pages)
         .merge(admin)
-        .merge(health::routes())
+        .merge(health::routes(&app, keys))
         .route("/style.css", get(page::style))
         .fallback(page::missing)
         .with_state(app.clone())

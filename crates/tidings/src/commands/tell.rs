@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read as _},
     path::Path,
 };
 
@@ -17,6 +17,7 @@ use crate::{
     datadir::random_hex,
     failure::Failure,
     feed::{self, Fed},
+    http::UPSTREAM_BYTES_MAX,
     say,
 };
 
@@ -28,8 +29,14 @@ pub fn publish(config: &Config, asked: cli::Publish, out: Out) -> Result<(), Fai
     if let Some(path) = &asked.file {
         return publish_file(&client, path, out);
     }
-    let data: Map<String, Value> =
-        asked.fields.iter().map(|field| field_of(field)).collect::<Result<_, _>>()?;
+    if let Some(path) = &asked.upstream {
+        return publish_upstream(&client, path, asked.lines, out);
+    }
+    let mut data = Map::new();
+    for field in &asked.fields {
+        let (name, value) = field_of(field)?;
+        once(data.insert(name, value).is_none(), field)?;
+    }
     let mut event = json!({
         "specversion": "1.0",
         "id": asked.id.map_or_else(|| random_hex(8), Ok)?,
@@ -58,6 +65,7 @@ pub fn person(config: &Config, asked: &cli::Person, out: Out) -> Result<(), Fail
     let mut data = json!({"person": asked.person});
     for field in &asked.fields {
         let (name, value) = name_and_value(field)?;
+        once(name != "person" && data.get(name).is_none(), field)?;
         data[name] = match value {
             "" => Value::Null,
             "true" => true.into(),
@@ -105,23 +113,62 @@ fn one(client: &Client, path: &str, event: &Value, out: Out) -> Result<(), Failu
     Ok(())
 }
 
-fn publish_file(client: &Client, path: &Path, out: Out) -> Result<(), Failure> {
-    let is_input = path == Path::new("-");
-    let reader: Box<dyn BufRead> = if is_input {
-        Box::new(BufReader::new(std::io::stdin()))
+/// A file, or the standard input for `-`, and how to call it.
+fn open(path: &Path) -> Result<(Box<dyn BufRead>, String), Failure> {
+    if path == Path::new("-") {
+        return Ok((Box::new(BufReader::new(std::io::stdin())), "standard input".to_owned()));
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| name.clone()).map_err(Failure::Refused)?;
+    Ok((Box::new(BufReader::new(file)), name))
+}
+
+/// Puts bytes onto the topic as records, whatever they are.
+fn publish_upstream(client: &Client, path: &Path, lines: bool, out: Out) -> Result<(), Failure> {
+    let (mut reader, name) = open(path)?;
+    let mut appended = 0_u64;
+    loop {
+        let mut record = Vec::new();
+        // One byte more than a record may have, so that the house sees that it is too long.
+        let mut some = reader.by_ref().take(UPSTREAM_BYTES_MAX as u64 + 1);
+        let read = if lines { some.read_until(b'\n', &mut record) } else { some.read_to_end(&mut record) };
+        let read = read.with_context(|| name.clone()).map_err(Failure::Refused)?;
+        if lines {
+            if read == 0 {
+                break;
+            }
+            let end = record.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+            record.truncate(end);
+            if record.is_empty() {
+                continue;
+            }
+        }
+        client.post_bytes("/admin/upstream", &record)?.good::<Value>()?;
+        appended += 1;
+        if !lines {
+            break;
+        }
+    }
+    if out.json {
+        say::json(&json!({"appended": appended}))?;
     } else {
-        Box::new(BufReader::new(
-            File::open(path).with_context(|| path.display().to_string()).map_err(Failure::Refused)?,
-        ))
-    };
-    let name = if is_input { "standard input".to_owned() } else { path.display().to_string() };
+        let records = if appended == 1 { "record" } else { "records" };
+        say::talk(format!(
+            "{appended} {records} appended to `changes`; what cannot be used goes to quarantine"
+        ));
+    }
+    Ok(())
+}
+
+fn publish_file(client: &Client, path: &Path, out: Out) -> Result<(), Failure> {
+    let (reader, name) = open(path)?;
     let items = feed::items(reader).with_context(|| name.clone()).map_err(Failure::Refused)?;
     let fed = feed::feed(
         client,
         items,
-        |item, why| {
+        |why| {
             say::progress_done();
-            say::talk(say::clean(&format!("{name}: item {}: {why}", item.place)));
+            say::talk(say::clean(&format!("{name}: {why}")));
         },
         |Fed { accepted, refused }| say::progress(format!("{accepted} accepted, {refused} refused")),
     )?;
@@ -146,6 +193,11 @@ fn name_and_value(field: &str) -> Result<(&str, &str), Failure> {
     }
 }
 
+/// Which of two values was meant nobody can know.
+fn once(is_first: bool, field: &str) -> Result<(), Failure> {
+    if is_first { Ok(()) } else { Err(Failure::Usage(format!("`{field}`: this field was given before"))) }
+}
+
 /// A value that is JSON is taken as such, everything else is text.
 fn field_of(field: &str) -> Result<(String, Value), Failure> {
     let (name, value) = name_and_value(field)?;
@@ -168,6 +220,7 @@ mod tests {
         check("title=\"1984\"", "1984".into());
         check("gone=null", Value::Null);
         check("tags=[\"a:1\"]", json!(["a:1"]));
+        assert_eq!(once(false, "title=x").unwrap_err().code(), 2);
         assert!(field_of("title").is_err());
         assert!(field_of("=x").is_err());
     }

@@ -199,8 +199,8 @@ async fn seed(config: &Config, admin: &Admin) {
     let told = spawn_blocking(move || {
         let file = std::fs::File::open(&path).with_context(|| path.display().to_string())?;
         let items = feed::items(std::io::BufReader::new(file))?;
-        let refused = |item: &feed::Item, why: &str| {
-            say::talk(say::clean(&format!("{}: item {}: {why}", path.display(), item.place)));
+        let refused = |why: &str| {
+            say::talk(say::clean(&format!("{}: {why}", path.display())));
         };
         feed::feed(&client, items, refused, |_| {}).map_err(|failure| anyhow!("{failure}"))
     });

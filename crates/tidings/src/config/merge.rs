@@ -14,7 +14,7 @@ use super::{
     ApiKey, Config, Limits, Log, Refused,
     file::{self, At, Node, What},
     keys::{self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, KEYS, Key},
-    parse::{beside, bytes, format, is_path, misspelt, parsed, unknown},
+    parse::{beside, bytes, format, is_path, log_filter, misspelt, parsed, unknown},
 };
 
 /// A value given by a flag.
@@ -254,7 +254,7 @@ impl Merge<'_> {
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
         let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
         let demo = self.take(keys::DEMO, parsed("is neither true nor false"));
-        let filter = self.take(keys::LOG_FILTER, |text| Ok(text.to_owned()));
+        let filter = self.take(keys::LOG_FILTER, log_filter);
         let format = self.take(keys::LOG_FORMAT, format);
         let lag = self.take(keys::LIMITS_LAG, parsed("is no whole number"));
         // Everything was looked at by now, so that every problem is told and not only the first.

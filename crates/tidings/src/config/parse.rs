@@ -3,6 +3,7 @@
 use std::{path::Path, str::FromStr};
 
 use runtime::log::Format;
+use tracing::level_filters::LevelFilter;
 
 use super::keys::{self, API_KEY_FILE_VARIABLE, KEYS, Key};
 
@@ -15,6 +16,66 @@ pub fn format(text: &str) -> Result<Format, String> {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Json),
         _ => Err("is neither `text` nor `json`".to_owned()),
+    }
+}
+
+/// The crates whose names a filter may begin a directive with.
+const CRATES: [&str; 15] = [
+    "model",
+    "catalogue",
+    "wire",
+    "render",
+    "topic",
+    "store",
+    "courier",
+    "runtime",
+    "ingest",
+    "fanout",
+    "digest",
+    "sender",
+    "stage",
+    "tidings",
+    "bench",
+];
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+/// `info`, `info,digest=debug`. A filter that filters nothing, or everything, is mostly a slip.
+pub fn log_filter(text: &str) -> Result<String, String> {
+    for directive in text.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
+        // Spans and their fields have a syntax of their own, which logging itself reads.
+        if !directive.contains(['[', ']', '{', '}']) {
+            one_directive(directive)?;
+        }
+    }
+    Ok(text.to_owned())
+}
+
+fn one_directive(directive: &str) -> Result<(), String> {
+    let (target, level) = match directive.split_once('=') {
+        Some((target, level)) => (target, Some(level)),
+        None => (directive, None),
+    };
+    let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
+    if let Some(level) = level.filter(|level| level.is_empty() || !is_level(level)) {
+        let near = keys::nearest(level, LEVELS).map(|near| format!("; did you mean `{near}`?"));
+        return Err(format!("has no level `{level}`{}", near.unwrap_or_default()));
+    }
+    let name = target.split("::").next().unwrap_or_default();
+    if CRATES.contains(&name) || (level.is_none() && is_level(name)) {
+        return Ok(());
+    }
+    if level.is_none() {
+        let near = keys::nearest(name, CRATES.into_iter().chain(LEVELS))
+            .map(|near| format!("; did you mean `{near}`?"));
+        let what = near.unwrap_or_else(|| format!("; for another crate write `{name}=debug`"));
+        return Err(format!("has `{name}`, which is neither a level nor a crate of ours{what}"));
+    }
+    // Other people's crates log too, and some of their names are not far from ours: tokio, topic.
+    let slips = if name.len() > 5 { 2 } else { 1 };
+    match keys::nearest(name, CRATES).filter(|near| strsim::osa_distance(name, near) <= slips) {
+        Some(near) => Err(format!("has no crate `{name}`; did you mean `{near}`?")),
+        None if name.is_empty() => Err(format!("has `{directive}`, which names no crate")),
+        None => Ok(()),
     }
 }
 
@@ -61,4 +122,34 @@ pub fn misspelt(name: &str) -> Option<&'static str> {
     known
         .filter(|known| strsim::osa_distance(name, known) <= 2)
         .min_by_key(|known| strsim::osa_distance(name, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_that_are_slips_are_refused() {
+        for good in [
+            "",
+            "info",
+            "INFO,digest=debug",
+            "warn, tokio=info",
+            "digest::window=trace",
+            "tidings",
+            "[room]=info",
+        ] {
+            assert_eq!(log_filter(good).as_deref(), Ok(good));
+        }
+        let check = |filter: &str, says: &str| {
+            let why = log_filter(filter).unwrap_err();
+            assert!(why.contains(says), "{filter}: {why}");
+        };
+        check("inof", "did you mean `info`?");
+        check("info,digset=debug", "did you mean `digest`?");
+        check("digest=debgu", "did you mean `debug`?");
+        check("digest=", "no level");
+        check("=info", "names no crate");
+        check("nonsense", "neither a level nor a crate of ours");
+    }
 }

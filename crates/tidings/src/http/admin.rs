@@ -1,18 +1,24 @@
 //! The admin paths: what the command line asks of a running house. Each needs the token of `admin.json`.
 
-use std::sync::Arc;
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::Arc,
+};
 
 use axum::{
     Json, Router,
-    extract::{Query, Request, State},
+    body::Bytes,
+    extract::{DefaultBodyLimit, Query, Request, State, rejection::BytesRejection},
     http::StatusCode,
     middleware::Next,
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
 use model::Person;
 use serde::Deserialize;
 use serde_json::json;
+use topic::NewRecord;
+use wire::topics;
 
 use super::{App, Oops, Shared, clock};
 use crate::{
@@ -20,12 +26,16 @@ use crate::{
     quarantine::{self, Verdict},
 };
 
+/// Bytes of a record that is put onto the topic `changes`.
+pub const UPSTREAM_BYTES_MAX: usize = 64 * 1024;
+
 pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/admin/stages", get(stages))
         .route("/admin/days", get(days_of))
         .route("/admin/quarantine", get(list).post(settle))
         .route("/admin/clock", get(now).post(jump))
+        .route("/admin/upstream", post(upstream).layer(DefaultBodyLimit::max(UPSTREAM_BYTES_MAX)))
 }
 
 /// Stops who does not show the token.
@@ -102,4 +112,37 @@ async fn settle(State(app): Shared, Json(asked): Json<Settle>) -> Response {
         // An item that does not wait, or a record that is gone.
         Err(error) => refuse(StatusCode::CONFLICT, format!("{error:#}")),
     }
+}
+
+/// Puts bytes onto the topic `changes`, unread, as a service beside this house would. What is wrong with
+/// them shows in the quarantine.
+async fn upstream(State(app): Shared, body: Result<Bytes, BytesRejection>) -> Result<Response, Oops> {
+    let bytes = match body {
+        Ok(bytes) => bytes,
+        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let why = format!("a record has at most {UPSTREAM_BYTES_MAX} bytes");
+            return Ok(refuse(StatusCode::PAYLOAD_TOO_LARGE, why));
+        }
+        Err(error) => return Ok(refuse(error.status(), error)),
+    };
+    if bytes.is_empty() {
+        return Ok(refuse(StatusCode::BAD_REQUEST, "a record has at least one byte"));
+    }
+    if (app.disk_low)() {
+        return Ok(refuse(StatusCode::SERVICE_UNAVAILABLE, "the disk is down to its reserve"));
+    }
+    let log = &*app.house.engines().topics;
+    let partition = partition(&bytes, log.bounds(topics::CHANGES).await?.len());
+    let record =
+        NewRecord { topic: topics::CHANGES.into(), partition, key: vec![], value: Some(bytes.to_vec()) };
+    log.append(vec![record]).await?;
+    Ok((StatusCode::ACCEPTED, Json(json!({"appended": 1, "partition": partition}))).into_response())
+}
+
+/// Any partition will do, as nothing here is in an order; the same bytes go to the same one.
+fn partition(bytes: &[u8], count: usize) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    let count = u64::try_from(count).unwrap_or(1).max(1);
+    u32::try_from(hasher.finish() % count).unwrap_or(0)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Form, Router,
-    extract::{Query, State},
+    extract::{Query, State, rejection::FormRejection},
     http::StatusCode,
     response::Response,
     routing::get,
@@ -55,10 +55,14 @@ struct Move {
     to: String,
 }
 
-async fn jump(State(app): Shared, Form(asked): Form<Move>) -> Result<Response, Oops> {
-    if let Some(stopped) = app.stop_foreign(&asked.csrf) {
-        return Ok(stopped);
+impl page::Signed for Move {
+    fn csrf(&self) -> &str {
+        &self.csrf
     }
+}
+
+async fn jump(State(app): Shared, form: Result<Form<Move>, FormRejection>) -> Result<Response, Oops> {
+    let Some(asked) = app.ours(form) else { return Ok(app.too_old()) };
     if !app.is_demo {
         let text = "Only a demo has a clock that can be moved: start with --demo.";
         return Ok(app.saying(StatusCode::FORBIDDEN, "Time takes its time", text));

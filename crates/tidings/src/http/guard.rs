@@ -78,10 +78,7 @@ impl Guard {
 
     /// Whether a request shows the admin token.
     pub fn is_admin(&self, headers: &HeaderMap) -> bool {
-        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let bearer = given.and_then(|text| text.split_once(' '));
-        bearer
-            .is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.opens(token.trim()))
+        bearer(headers).is_some_and(|token| self.opens(token))
     }
 
     /// Whether this is the admin token.
@@ -162,6 +159,17 @@ fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = given.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Whether a request shows one of some keys. All are looked at, so that the time says nothing.
+pub fn shows_one(headers: &HeaderMap, keys: &[SecretString]) -> bool {
+    let given = bearer(headers).unwrap_or_default();
+    keys.iter().fold(false, |shown, key| shown | same(given, key.expose_secret()))
 }
 
 /// Compares in a time that says nothing about where two secrets differ.

@@ -4,19 +4,43 @@ use std::{fmt::Write as _, sync::Arc};
 
 use axum::{
     Router,
-    extract::State,
+    extract::{Request, State},
     http::{StatusCode, header},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
 
-use super::{App, Oops, Shared};
+use secrecy::SecretString;
 
-pub fn routes() -> Router<Arc<App>> {
+use super::{
+    App, Oops, Shared,
+    guard::{self, Stopped},
+};
+use crate::config::ApiKey;
+
+/// The metrics tell how much is said about how many, so they are locked where the page is; whether the house
+/// is well anybody may know.
+pub fn routes(app: &Arc<App>, keys: &[ApiKey]) -> Router<Arc<App>> {
+    let keys = keys.iter().map(|key| key.key.clone()).collect();
     Router::new()
         .route("/metrics", get(metrics))
+        .layer(from_fn_with_state((app.clone(), keys), known))
         .route("/health/live", get(live))
         .route("/health/ready", get(ready))
+}
+
+/// Stops who shows neither an API key, nor the admin token, nor the page's cookie.
+async fn known(
+    State((app, keys)): State<(Arc<App>, Arc<[SecretString]>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers();
+    if app.guard.is_known(headers) || app.guard.is_admin(headers) || guard::shows_one(headers, &keys) {
+        return next.run(request).await;
+    }
+    Stopped(StatusCode::UNAUTHORIZED, "an API key or the token of admin.json is needed").into_response()
 }
 
 /// The process answers.

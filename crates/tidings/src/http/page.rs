@@ -2,7 +2,8 @@
 
 use anyhow::Context as _;
 use axum::{
-    extract::{Query, Request, State},
+    Form,
+    extract::{Query, Request, State, rejection::FormRejection},
     http::{StatusCode, Uri, header},
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
@@ -66,7 +67,7 @@ const PLACES: [(&str, &str); 6] = [
 pub struct Asked {
     /// What was just done, one of `look::DONE`.
     pub done: Option<String>,
-    /// Whether the page is to come again by itself.
+    /// `off` keeps the way from coming again by itself.
     pub refresh: Option<String>,
 }
 
@@ -84,7 +85,8 @@ impl App {
             "catalogue": self.catalogue.name.as_str(),
             "csrf": self.guard.csrf.as_str(),
             "done": asked.done.as_deref().and_then(look::done),
-            "refresh": asked.refresh.is_some(),
+            // Only the way shows what moves by itself; a form must not vanish under whoever fills it in.
+            "refresh": name == "way.html" && asked.refresh.as_deref() != Some("off"),
         });
         let template = self.pages.env.get_template(name)?;
         join(&mut values, own);
@@ -101,14 +103,21 @@ impl App {
         }
     }
 
-    /// Stops a form that is not one of ours: its page is older than this process, or not ours at all.
-    pub(super) fn stop_foreign(&self, csrf: &str) -> Option<Response> {
-        if self.guard.is_ours(csrf) {
-            return None;
-        }
-        let text = "The form is from before this house was started. Go back, load the page again, and retry.";
-        Some(self.saying(StatusCode::FORBIDDEN, "This form is too old", text))
+    /// A form, if it is one of ours. One that cannot be read is not, whatever is wrong with it.
+    pub(super) fn ours<T: Signed>(&self, form: Result<Form<T>, FormRejection>) -> Option<T> {
+        form.ok().map(|Form(form)| form).filter(|form| self.guard.is_ours(form.csrf()))
     }
+
+    /// The answer to a form that is not: its page is older than this process, or not ours at all.
+    pub(super) fn too_old(&self) -> Response {
+        let text = "The form is from before this house was started. Go back, load the page again, and retry.";
+        self.saying(StatusCode::FORBIDDEN, "This form is too old", text)
+    }
+}
+
+/// A form that says which process made its page.
+pub trait Signed {
+    fn csrf(&self) -> &str;
 }
 
 /// The place of the frame's links to which a template belongs.

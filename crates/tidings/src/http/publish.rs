@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use axum::{
     Form, Router,
     body::{Body, to_bytes},
-    extract::{Query, State},
+    extract::{Query, State, rejection::FormRejection},
     http::{Request, header},
     response::Response,
     routing::get,
@@ -91,12 +91,18 @@ fn fields(catalogue: &Catalogue, example: &Example, filled: &BTreeMap<String, St
     declared.fields.iter().map(one).collect()
 }
 
-async fn publish(State(app): Shared, Form(pairs): Form<Vec<(String, String)>>) -> Result<Response, Oops> {
-    let filled: BTreeMap<String, String> = pairs.into_iter().collect();
-    let text = |name: &str| filled.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
-    if let Some(stopped) = app.stop_foreign(text("csrf").unwrap_or_default()) {
-        return Ok(stopped);
+impl page::Signed for BTreeMap<String, String> {
+    fn csrf(&self) -> &str {
+        self.get("csrf").map(|text| text.trim()).unwrap_or_default()
     }
+}
+
+async fn publish(
+    State(app): Shared,
+    form: Result<Form<BTreeMap<String, String>>, FormRejection>,
+) -> Result<Response, Oops> {
+    let Some(filled) = app.ours(form) else { return Ok(app.too_old()) };
+    let text = |name: &str| filled.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
     let what = text("event").unwrap_or_default();
     let chosen = examples(&app.catalogue).into_iter().find(|example| example.what == what);
     let data = chosen.map(|example| data(&app.catalogue, &example.subject, &filled)).unwrap_or_default();

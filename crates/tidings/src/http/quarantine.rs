@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     Form, Router,
-    extract::{Query, State},
+    extract::{Query, State, rejection::FormRejection},
     http::StatusCode,
     response::Response,
     routing::get,
@@ -53,10 +53,14 @@ struct Settle {
     item: u64,
 }
 
-async fn settle(State(app): Shared, Form(asked): Form<Settle>) -> Result<Response, Oops> {
-    if let Some(stopped) = app.stop_foreign(&asked.csrf) {
-        return Ok(stopped);
+impl page::Signed for Settle {
+    fn csrf(&self) -> &str {
+        &self.csrf
     }
+}
+
+async fn settle(State(app): Shared, form: Result<Form<Settle>, FormRejection>) -> Result<Response, Oops> {
+    let Some(asked) = app.ours(form) else { return Ok(app.too_old()) };
     let log = &*app.house.engines().topics;
     match quarantine::settle(log, Some(&[asked.item]), asked.verdict, app.now()).await {
         Ok(_) => Ok(page::go(match asked.verdict {

@@ -109,7 +109,7 @@ async fn every_page_answers_and_lets_nothing_run() {
     let door = door(true, false).await;
     for path in [
         "/",
-        "/?refresh=on",
+        "/?refresh=off",
         "/outbox",
         "/person",
         "/person?id=ann",
@@ -128,6 +128,10 @@ async fn every_page_answers_and_lets_nothing_run() {
         ["/nothing", "/outbox/mail?id=nothing", "/outbox/html?id=nothing", "/outbox/mail?id=../../admin.json"]
     {
         assert_eq!(door.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+    assert!(door.get("/").await.text.contains("http-equiv=\"refresh\""));
+    for still in ["/?refresh=off", "/publish?refresh=on"] {
+        assert!(!door.get(still).await.text.contains("http-equiv=\"refresh\""), "{still}");
     }
     assert_eq!(door.get("/style.css").await.headers[header::CONTENT_TYPE], "text/css; charset=utf-8");
     assert_eq!(door.get("/person?id=%00").await.status, StatusCode::OK);
@@ -156,7 +160,11 @@ async fn only_our_own_forms_change_anything() {
     assert_eq!(door.ask(Method::POST, "/clock", &foreign, &body).await.status, StatusCode::FORBIDDEN);
     for path in ["/clock", "/publish", "/quarantine"] {
         let fields = "csrf=wrong&to=day&event=item.offered&item=0&verdict=drop";
-        assert_eq!(door.post(path, fields).await.status, StatusCode::FORBIDDEN, "{path}");
+        for fields in [fields, fields.split_once('&').unwrap().1, "csrf=", ""] {
+            let answer = door.post(path, fields).await;
+            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path} {fields}");
+            assert!(answer.text.contains("This form is too old"), "{path} {fields}: {}", answer.text);
+        }
     }
     assert!(door.app.now().since(before) < 3_600_000);
     assert_eq!(door.form("/clock", "to=hour").await.status, StatusCode::SEE_OTHER);
@@ -254,12 +262,35 @@ async fn the_quarantine_is_listed_retried_and_dropped() {
 }
 
 #[tokio::test]
+async fn what_a_topic_refuses_waits_in_quarantine() {
+    let door = door(true, false).await;
+    let bearer = door.bearer();
+    let lines = [("authorization", bearer.as_str()), ("content-type", "application/octet-stream")];
+    let taken = door.ask(Method::POST, "/admin/upstream", &lines, "nonsense").await;
+    assert_eq!(taken.status, StatusCode::ACCEPTED, "{}", taken.text);
+    door.ground.house.settle().await.unwrap();
+    let list = door.ask(Method::GET, "/admin/quarantine", &lines[..1], "").await.text;
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list[0]["value"], "nonsense", "{list}");
+    assert!(!list[0]["reason"].as_str().unwrap().is_empty(), "{list}");
+    let most = "x".repeat(super::UPSTREAM_BYTES_MAX);
+    for (body, status) in [
+        (String::new(), StatusCode::BAD_REQUEST),
+        (format!("{most}x"), StatusCode::PAYLOAD_TOO_LARGE),
+        (most, StatusCode::ACCEPTED),
+    ] {
+        assert_eq!(door.ask(Method::POST, "/admin/upstream", &lines, &body).await.status, status);
+    }
+}
+
+#[tokio::test]
 async fn admin_needs_the_token() {
     let door = door(true, false).await;
     for (path, method) in [
         ("/admin/stages", Method::GET),
         ("/admin/days?person=ann", Method::GET),
         ("/admin/v1/changes", Method::POST),
+        ("/admin/upstream", Method::POST),
     ] {
         let ask = async |authorization: &str| {
             let lines = [("authorization", authorization), ("content-type", "application/json")];
@@ -310,6 +341,13 @@ async fn with_api_keys_everything_is_locked() {
         door.ask(Method::POST, "/v1/changes", &[json, ("authorization", &key)], body).await.status,
         StatusCode::ACCEPTED
     );
+    assert_eq!(door.get("/metrics").await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(door.get("/health/live").await.status, StatusCode::OK);
+    for shown in [("authorization", key.as_str()), ("authorization", &door.bearer()), ("cookie", cookie)] {
+        assert_eq!(door.ask(Method::GET, "/metrics", &[shown], "").await.status, StatusCode::OK);
+    }
+    let wrong = ("authorization", "Bearer wrong");
+    assert_eq!(door.ask(Method::GET, "/metrics", &[wrong], "").await.status, StatusCode::UNAUTHORIZED);
     // A key of a service opens neither the page nor the admin paths.
     assert_eq!(
         door.ask(Method::GET, "/admin/stages", &[("authorization", &key)], "").await.status,

@@ -51,7 +51,7 @@ struct Pile {
 /// What lies in a topic, for people.
 fn lies_in(topic: &str) -> &'static str {
     match topic {
-        topics::CHANGES => "what services say",
+        topics::CHANGES => "from topics; HTTP goes straight on",
         topics::EVENTS => "admitted",
         topics::PENDING => "days with news",
         topics::INBOX => "about persons",
