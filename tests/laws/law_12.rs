@@ -132,7 +132,7 @@ async fn journal(store: &Embedded, dice: &mut Dice) {
         let claimed = store.claim(&of, claim.clone()).await.unwrap();
         match first.get(&(of.clone(), ready)) {
             Some(standing) => {
-                assert_eq!(claimed, Claimed::Theirs(standing.clone()), "another tenant's claim")
+                assert_eq!(claimed, Claimed::Theirs(standing.clone()), "another tenant's claim");
             }
             None => assert_eq!(claimed, Claimed::Yours),
         }

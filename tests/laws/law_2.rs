@@ -54,7 +54,7 @@ async fn in_the_store(mut dice: Dice) {
         let key = day_key("main", &format!("p{case}"), a_day());
         let mut told = Told::default();
         for _ in 0..16 {
-            let rows = store.read(&[key.clone()], a_day().start()).await.unwrap().remove(0);
+            let rows = store.read(std::slice::from_ref(&key), a_day().start()).await.unwrap().remove(0);
             told.agrees(&fold(&rows)).unwrap();
             let act = match dice.below(9) {
                 0..4 => Act::Arrives(dice.below(8), dice.below(2)),

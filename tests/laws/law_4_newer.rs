@@ -77,7 +77,11 @@ async fn the_engine_as_memory(mut dice: Dice) {
             store.merge(some.iter().map(|state| (key.clone(), state.clone())).collect()).await.unwrap();
             left = rest;
         }
-        assert_eq!(store.states(&[key]).await.unwrap(), [expected.clone()], "states in the order {states:?}");
+        assert_eq!(
+            store.states(&[key]).await.unwrap(),
+            std::slice::from_ref(&expected),
+            "states in the order {states:?}"
+        );
         let follow = |(version, on): &(i64, bool)| Follow {
             tenant: of.clone(),
             person: who.clone(),

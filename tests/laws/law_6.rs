@@ -150,7 +150,7 @@ impl Schedule {
                 match fate {
                     Some(Fate::Told { .. }) => assert_eq!(times, 1, "{title} counts as told to {who}"),
                     Some(Fate::Read | Fate::Cleared) => {
-                        assert_eq!(times, 0, "{title} was read by {who} before")
+                        assert_eq!(times, 0, "{title} was read by {who} before");
                     }
                     Some(Fate::Ended(why)) => {
                         assert_eq!(times, 0, "{title} ended for {who}: {}", why.text());

@@ -89,7 +89,7 @@ impl Life {
         for stop in stops {
             let ready = self.desk.pass_to(stop);
             self.sending.extend(ready);
-            while !self.sending.is_empty() && !(busy && self.dice.once_in_a_hundred(30)) {
+            while !(self.sending.is_empty() || busy && self.dice.once_in_a_hundred(30)) {
                 self.send();
             }
             self.announce(!busy);
