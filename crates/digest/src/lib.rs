@@ -8,7 +8,7 @@
 //! # Tour
 //!
 //! [`memory`] is what a partition's owner remembers; [`news`] is what a turn read; [`facts`] is what was
-//! loaded for it; [`decide`] is the pure decision over the three; [`run`] is the only place that waits.
+//! loaded for it; [`decide`] is the pure decision over the three; [`mod@run`] is the only place that waits.
 
 pub mod config;
 

@@ -6,7 +6,7 @@
 //! # Tour
 //!
 //! [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
-//! each entry still holds. [`message`] makes the mail. [`report`] says what became of it. [`run`] is the
+//! each entry still holds. [`message`] makes the mail. [`report`] says what became of it. [`mod@run`] is the
 //! only place that waits.
 
 pub mod config;
