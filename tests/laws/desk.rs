@@ -15,7 +15,7 @@ use digest::{
     news::News,
 };
 use model::{
-    Channel, Day, Entry, EntryKey, Fate, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
+    Channel, Day, Entry, EntryKey, Fate, Kind, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
     World,
     civil::Zones,
     delivery::Delivery,
@@ -93,14 +93,19 @@ impl Desk {
 
     /// An entry is stored. Its announcement is given back.
     pub fn arrives(&mut self, key: &PersonKey, entry: Entry) -> News {
-        let mut plans =
-            self.catalogue.kinds.get(&entry.reason.kind).map_or_else(Vec::new, |kind| kind.plans.clone());
-        if plans.is_empty() {
-            // As `digest::news` has it: the kind is gone, and any window ends its entries.
-            plans.extend(self.catalogue.plans.by_name.keys().next().cloned());
-        }
+        let news = self.announcement(entry.key.day(), &entry.reason.kind);
         let day = entry.key.day();
         self.days.entry(day_key(key, day)).or_default().insert(Row::Entry(entry));
+        news
+    }
+
+    /// The announcement of a row, as `digest::news` reads it under the catalogue of now.
+    pub fn announcement(&self, day: Day, kind: &Kind) -> News {
+        let mut plans = self.catalogue.kinds.get(kind).map_or_else(Vec::new, |kind| kind.plans.clone());
+        if plans.is_empty() {
+            // The kind is gone, and any window ends its entries.
+            plans.extend(self.catalogue.plans.by_name.keys().next().cloned());
+        }
         News::Announced { day, rows: 1, plans }
     }
 

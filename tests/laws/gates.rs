@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome};
-use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
+use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, What, entry::DayKey};
 use store::{
     Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey,
     States, Store, StoreError,
@@ -210,6 +210,10 @@ impl Member for GatedMember {
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
+        let closing = turn.records.iter().any(|record| &*record.topic == wire::topics::READY);
+        if &*self.group == digest::config::GROUP && closing {
+            self.gates.pass("before the commit").await;
+        }
         self.inner.commit(turn).await
     }
 
@@ -278,6 +282,10 @@ impl Journal for GatedStore {
 #[async_trait]
 impl Days for GatedStore {
     async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
+        let is_taken = |row: &Row| matches!(row, Row::Mark(mark) if matches!(mark.what, What::Taken(_)));
+        if rows.iter().any(|of_day| of_day.rows.iter().any(is_taken)) {
+            self.gates.pass("before the marks").await;
+        }
         self.inner.write(rows, now).await
     }
 

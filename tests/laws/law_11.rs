@@ -34,7 +34,7 @@ use crate::{
 
 #[test]
 fn law_11_limits_everywhere() {
-    schedules(6, hostile_life);
+    schedules(4, hostile_life);
     schedules(2, a_full_day);
     schedules(1, many_at_nine);
     schedules(1, |_| names_have_an_end());
@@ -86,7 +86,7 @@ fn hostile_life(mut dice: Dice) {
     for _ in 0..30 {
         let calls = match dice.below(6) {
             0..3 => {
-                let (many, public) = (dice.of(&[1, 20, 300]), dice.once_in_a_hundred(60));
+                let (many, public) = (dice.of(&[1, 20, 200]), dice.once_in_a_hundred(60));
                 let mut news = Vec::new();
                 for _ in 0..many {
                     news.push(arrives(&mut desk, &key, number, plans, public, &mut dice));

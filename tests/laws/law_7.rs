@@ -19,7 +19,7 @@ use crate::{
 
 #[test]
 fn law_7_the_journal_decides() {
-    waiting_schedules(20, |dice| found_again(dice, None));
+    waiting_schedules(14, |dice| found_again(dice, None));
     waiting_schedules(3, |dice| found_again(dice, Some("before the hand-over")));
 }
 

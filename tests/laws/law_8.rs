@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use digest::{memory::PersonKey, news::News};
-use model::{Day, EntryKey, Fate, Mark, Millis, Row, What, limits::DAY_MS, ready::Ready};
+use model::{Day, EntryKey, Fate, Kind, Mark, Millis, Row, What, limits::DAY_MS, ready::Ready};
 use store::Recorded;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     names::{HOUR_MS, a_day, entry_key, person, reason, subject, tenant},
     outcomes::{outcome, told},
     seeds::{Dice, schedules},
-    texts::{Knobs, catalogue},
+    texts::{CHANGED, Knobs, catalogue, catalogue_of},
 };
 
 #[test]
@@ -26,10 +26,13 @@ const BUSY_DAYS: i32 = 6;
 /// Some persons under one owner, from the first event until the last day has expired.
 struct Life {
     dice: Dice,
+    knobs: Knobs,
+    /// Whether the catalogue changes now and then.
+    changes: bool,
     desk: Desk,
     persons: Vec<PersonKey>,
     /// Stored, but not announced yet.
-    unannounced: Vec<(PersonKey, News, EntryKey)>,
+    unannounced: Vec<(PersonKey, Kind, EntryKey)>,
     /// At the sender.
     sending: Vec<Ready>,
     events: usize,
@@ -47,6 +50,7 @@ impl Life {
             morning_zone: dice.of(&["person", "person", "America/New_York"]),
             look_back_days: 1 + dice.below(19),
         };
+        let changes = dice.once_in_a_hundred(40);
         let mut desk = Desk::new(catalogue(&knobs), a_day().start());
         let persons = (0..2).map(|n| {
             let zone = dice.of(&ZONES);
@@ -55,6 +59,8 @@ impl Life {
         let persons = persons.collect();
         Self {
             dice,
+            knobs,
+            changes,
             desk,
             persons,
             unannounced: Vec::new(),
@@ -130,6 +136,11 @@ impl Life {
                 let value = Some(model::Value::Flag(off));
                 self.desk.profile(&key, model::person::profile::EMAIL_OFF, value);
             }
+            // The catalogue is another from now on: kinds move, plans and kinds go.
+            _ if self.changes => {
+                let told = self.dice.of(&CHANGED);
+                self.desk.catalogue = catalogue_of(&self.knobs, told);
+            }
             _ => self.announce(true),
         }
     }
@@ -143,19 +154,21 @@ impl Life {
         let because = reason(self.dice.of(&["made", "shown", "gone"]), author);
         self.desk.follow(key, &subject(&format!("author:{author}")), true);
         self.desk.public(&key.0, &subject(&format!("work:{number}")), public);
-        let news = self.desk.event(key, day, number, because);
-        self.unannounced.push((key.clone(), news, entry_key(day, number)));
+        let kind = because.kind.clone();
+        self.desk.event(key, day, number, because);
+        self.unannounced.push((key.clone(), kind, entry_key(day, number)));
     }
 
     /// Announcements come sooner or later, some of them twice.
     fn announce(&mut self, all: bool) {
         let mut left = Vec::new();
-        for (key, news, entry) in std::mem::take(&mut self.unannounced) {
+        for (key, kind, entry) in std::mem::take(&mut self.unannounced) {
             if all || self.dice.once_in_a_hundred(70) {
+                let news = self.desk.announcement(entry.day(), &kind);
                 let again = self.dice.once_in_a_hundred(20).then(|| news.clone());
                 self.desk.hear(&key, [news].into_iter().chain(again).collect());
             } else {
-                left.push((key, news, entry));
+                left.push((key, kind, entry));
             }
         }
         self.unannounced = left;

@@ -29,6 +29,7 @@ mod law_4_newer;
 mod law_4_stored;
 mod law_6;
 mod law_6_ids;
+mod law_6_owner;
 mod law_7;
 mod law_8;
 mod law_9;

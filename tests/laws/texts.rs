@@ -35,55 +35,57 @@ const LAYOUT: &str = "<mjml><mj-body><mj-section><mj-column>\
     </mj-column></mj-section></mj-body></mjml>";
 const TEXT: &str = "{% for item in items %}{{ item.says }}\n{% endfor %}";
 
-/// The catalogue: what is made is told in the morning to who follows the work or its author, what is shown
-/// in the morning too or, to who prefers it, in the evening.
+/// Which kind is told under which plan.
+pub type Told = &'static [(&'static str, &'static str)];
+
+/// As usual: what is made in the morning, what is shown in the evening.
+pub const USUAL: Told = &[("made", "morning"), ("shown", "evening")];
+/// Later versions of the catalogue: kinds that have moved, a plan that is gone, a kind that is gone with its plan.
+pub const CHANGED: [Told; 3] = [
+    &[("made", "evening"), ("shown", "morning")],
+    &[("made", "morning"), ("shown", "morning")],
+    &[("made", "morning")],
+];
+
+/// The usual catalogue: what happens to a work is told to who follows its author, and what is made also to who
+/// follows the work itself.
 pub fn catalogue(knobs: &Knobs) -> Arc<Catalogue> {
-    let Knobs { most, at_least, once_per, morning, morning_zone, look_back_days } = knobs;
-    let text = format!(
-        r#"
-catalogue: laws
-subjects:
-  work:   {{title: text, author: ref author, public: flag}}
-  author: {{name: text}}
-kinds:
-  made:
-    on: work.made
-    to: {{followers_of: [author, subject]}}
-    while: subject.public
-    says: 'made {{{{ subject.title }}}}.'
-    plans: [morning]
-  shown:
-    on: work.shown
-    to: {{followers_of: author}}
-    while: subject.public
-    says: 'shown {{{{ subject.title }}}}.'
-    plans: [evening]
-plans:
-  morning:
-    channel: email
-    close: {{daily: "{morning}", zone: {morning_zone}}}
-    look_back: {look_back_days}d
-    at_least: {at_least}
-    once_per: {once_per}
-    from: Laws <laws@example.com>
-    headline: 'Made'
-    template: mail.mjml
-    text: mail.txt
-    sections:
-      - {{title: Made, kinds: [made], most: {most}, order: oldest}}
-  evening:
-    channel: email
-    close: {{daily: "18:30", zone: Europe/Berlin}}
-    look_back: {look_back_days}d
-    from: Laws <laws@example.com>
-    headline: 'Shown'
-    template: mail.mjml
-    text: mail.txt
-    sections:
-      - {{title: Shown, kinds: [shown], most: {most}, order: newest}}
-"#
+    catalogue_of(knobs, USUAL)
+}
+
+pub fn catalogue_of(knobs: &Knobs, told: Told) -> Arc<Catalogue> {
+    let mut text = String::from(
+        "catalogue: laws\nsubjects:\n  work: {title: text, author: ref author, public: flag}\n  author: {name: text}\n\
+         kinds:\n",
     );
+    for (kind, plan) in told {
+        let targets = if *kind == "made" { "[author, subject]" } else { "author" };
+        text += &format!(
+            "  {kind}: {{on: work.{kind}, to: {{followers_of: {targets}}}, while: subject.public, \
+             says: '{kind} {{{{ subject.title }}}}.', plans: [{plan}]}}\n"
+        );
+    }
+    text += "plans:\n";
+    for plan in ["morning", "evening"] {
+        let kinds: Vec<&str> = told.iter().filter(|(_, of)| *of == plan).map(|(kind, _)| *kind).collect();
+        if !kinds.is_empty() {
+            text += &plan_of(knobs, plan, &kinds.join(", "));
+        }
+    }
     parse(&text)
+}
+
+fn plan_of(knobs: &Knobs, plan: &str, kinds: &str) -> String {
+    let Knobs { most, at_least, once_per, morning, morning_zone, look_back_days } = knobs;
+    let (close, at_least, order) = match plan {
+        "morning" => (format!("{{daily: \"{morning}\", zone: {morning_zone}}}"), *at_least, "oldest"),
+        _ => ("{daily: \"18:30\", zone: Europe/Berlin}".to_owned(), 1, "newest"),
+    };
+    format!(
+        "  {plan}:\n    channel: email\n    close: {close}\n    look_back: {look_back_days}d\n    at_least: {at_least}\n    \
+         once_per: {once_per}\n    from: Laws <laws@example.com>\n    headline: Works\n    template: mail.mjml\n    \
+         text: mail.txt\n    sections: [{{title: Works, kinds: [{kinds}], most: {most}, order: {order}}}]\n"
+    )
 }
 
 pub fn parse(text: &str) -> Arc<Catalogue> {

@@ -200,23 +200,23 @@ impl World {
     }
 
     /// A row of a person's day by hand, as the fan-out leaves it, and what it is about.
-    pub async fn row(&self, who: &str, number: usize, at: Millis) {
+    pub async fn row(&self, who: &str, what: &str, number: usize, at: Millis) {
         let about = subject(&format!("work:{number}"));
         let fields =
             [("title", model::Value::text(&format!("T{number}"))), ("public", model::Value::Flag(true))];
         let state = model::State::at(1, fields.map(|(name, value)| (name, Some(value))));
         let key = StateKey::Subject(tenant("main"), about.clone());
         self.store.merge(vec![(key, state)]).await.unwrap();
-        let entry = Entry { key: key_of(number, at), reason: reason("made", 1), subject: about };
+        let entry = Entry { key: key_of(number, at), reason: reason(what, 1), subject: about };
         let rows = vec![DayRows { key: day_key("main", who, Day::of(at)), rows: vec![Row::Entry(entry)] }];
         self.store.write(rows, self.now()).await.unwrap();
     }
 
     /// The announcement of one row.
-    pub async fn announce(&self, who: &str, day: Day) {
+    pub async fn announce(&self, who: &str, what: &str, day: Day) {
         let who = Person::new(who).unwrap();
         let partition = partition::of_person(&tenant("main"), &who);
-        let one = Announcement { person: who, day, rows: 1, kinds: vec![kind("made")], full: false };
+        let one = Announcement { person: who, day, rows: 1, kinds: vec![kind(what)], full: false };
         let pending = Pending { tenant: tenant("main"), announcements: vec![one] };
         let value = Some(wire::pending::encode(&pending).unwrap());
         let key = wire::key::partition(partition);

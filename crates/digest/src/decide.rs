@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
 use model::{
-    Day, Millis, Person, State, Tenant,
+    Day, Millis, Person, PlanName, State, Tenant,
     civil::Zones,
     fault::{self, Fault},
     mark::What,
@@ -96,16 +96,29 @@ impl Deciding<'_> {
             // Folded with what this very turn already owes, for two plans may share a channel.
             let Some(record) = self.record(decided, key) else { return };
             let view = self.facts.view(key, window, record);
-            let candidates = match self.catalogue.plans.by_name.get(&window.plan) {
+            let (candidates, others) = match self.catalogue.plans.by_name.get(&window.plan) {
                 Some(plan) => self.facts.candidates(key, &view, plan, self.catalogue),
-                None => Vec::new(),
+                None => Default::default(),
             };
             self.step(decided, key, Input::Due { window, candidates });
+            for (plan, day) in others {
+                self.hand_on(decided, key, plan, day);
+            }
             decided.closed += 1;
         }
         // Also when nothing was closed: a spent record is written once more, as a tombstone.
         let record = self.record(decided, key).cloned().unwrap_or_default();
         decided.records.insert(key.clone(), record);
+    }
+
+    /// A day holds something for a plan that has no window for it: its kind was told under another one before.
+    fn hand_on(&self, decided: &mut Decided, key: &PersonKey, plan: PlanName, day: Day) {
+        let open = |record: &PersonRecord| {
+            record.windows.iter().any(|window| window.plan == plan && window.days.contains(&day))
+        };
+        if !self.record(decided, key).is_some_and(open) {
+            self.step(decided, key, Input::Announced { day, rows: 0, plans: &[plan] });
+        }
     }
 
     fn record<'b>(&'b self, decided: &'b Decided, key: &PersonKey) -> Option<&'b PersonRecord> {

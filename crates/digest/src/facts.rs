@@ -8,7 +8,7 @@ use catalogue::{
     truth::{reachable, still},
 };
 use model::{
-    Day, DayView, EntryKey, EntryView, Reason, Row, State, Tenant, Value, Why, World,
+    Day, DayView, EntryKey, EntryView, PlanName, Reason, Row, State, Tenant, Value, Why, World,
     closing::Candidate,
     entry::DayKey,
     person::{PersonRecord, Window},
@@ -49,19 +49,22 @@ impl Facts {
         view: &DayView,
         plan: &Plan,
         catalogue: &Catalogue,
-    ) -> Vec<Candidate> {
+    ) -> (Vec<Candidate>, Others) {
         let nobody = State::default();
         let reached = reachable(self.profiles.get(key).unwrap_or(&nobody), plan.channel);
-        let mut candidates = Vec::new();
+        let (mut candidates, mut others) = (Vec::new(), Others::new());
         for (at, entry) in view.entries().filter(|(_, entry)| entry.waits(plan.channel)) {
             let holds = match ours(entry, plan, catalogue) {
-                Ours::AnotherPlans => continue,
+                Ours::AnotherPlans(plans) => {
+                    others.extend(plans.into_iter().map(|plan| (plan, at.day())));
+                    continue;
+                }
                 Ours::Nobodys => Err(Why::KindGone),
                 Ours::These(reasons) => reached.map(|()| reasons),
             };
             candidates.extend(self.candidate(key, at, entry, holds, plan, catalogue));
         }
-        candidates
+        (candidates, others)
     }
 
     fn candidate(
@@ -113,28 +116,33 @@ impl Facts {
     }
 }
 
+/// Days with entries that wait for other plans. Usually these have a window for them; after a change of the
+/// catalogue that gave a kind to another plan they do not yet.
+pub type Others = BTreeSet<(PlanName, Day)>;
+
 /// Which of an entry's reasons concern a plan.
 enum Ours {
     These(BTreeSet<Reason>),
-    AnotherPlans,
+    AnotherPlans(Vec<PlanName>),
     /// Its kinds are not in the catalogue any more.
     Nobodys,
 }
 
 fn ours(entry: &EntryView, plan: &Plan, catalogue: &Catalogue) -> Ours {
-    let mut known = false;
+    let mut others = Vec::new();
     let mut reasons = BTreeSet::new();
     for reason in &entry.reasons {
         if let Some(kind) = catalogue.kinds.get(&reason.kind) {
-            known = true;
             if kind.plans.contains(&plan.name) {
                 reasons.insert(reason.clone());
+            } else {
+                others.extend(kind.plans.iter().cloned());
             }
         }
     }
-    match (known, reasons.is_empty()) {
+    match (others.is_empty(), reasons.is_empty()) {
         (_, false) => Ours::These(reasons),
-        (true, true) => Ours::AnotherPlans,
-        (false, true) => Ours::Nobodys,
+        (false, true) => Ours::AnotherPlans(others),
+        (true, true) => Ours::Nobodys,
     }
 }

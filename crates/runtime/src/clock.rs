@@ -74,14 +74,20 @@ impl Clock {
 
     /// Returns once `now` has reached the instant.
     pub async fn sleep_until(&self, at_ms: i64) {
-        let _asleep = Asleep::new(self, at_ms);
+        drop(self.wake_at(at_ms).await);
+    }
+
+    /// The same, for who must not be taken for idle between waking and getting up: until the answer is
+    /// dropped, the sleeper still counts as one who is to wake.
+    pub async fn wake_at(&self, at_ms: i64) -> Asleep<'_> {
+        let asleep = Asleep::new(self, at_ms);
         loop {
             let moved = self.inner.moved.notified();
             tokio::pin!(moved);
             moved.as_mut().enable();
             let left = at_ms.saturating_sub(self.now());
             if left <= 0 {
-                return;
+                return asleep;
             }
             if self.inner.ticks {
                 let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
@@ -102,7 +108,7 @@ impl Clock {
 }
 
 /// Registers a sleeper for as long as it sleeps, also when it is dropped half-way.
-struct Asleep<'a> {
+pub struct Asleep<'a> {
     clock: &'a Clock,
     key: (i64, u64),
 }

@@ -112,7 +112,7 @@ impl Loop {
         let Self { drive, member, worker, awaiting, .. } = self;
         let wake = async {
             match due {
-                Some(at) => drive.clock.sleep_until(at).await,
+                Some(at) => drive.clock.wake_at(at).await,
                 None => pending().await,
             }
         };
@@ -121,14 +121,16 @@ impl Loop {
             worker.set(*awaiting);
             pending::<()>().await;
         };
-        let woken = tokio::select! {
+        let (woken, asleep) = tokio::select! {
             biased;
-            () = drive.shutdown.wait() => Woken::Stop,
-            happening = member.next(drive.records_max) => Woken::Happening(happening?),
-            () = wake => Woken::Due,
-            () = idle => Woken::Stop,
+            () = drive.shutdown.wait() => (Woken::Stop, None),
+            happening = member.next(drive.records_max) => (Woken::Happening(happening?), None),
+            asleep = wake => (Woken::Due, Some(asleep)),
+            () = idle => (Woken::Stop, None),
         };
-        self.worker.set(true);
+        // At work before it stops being a sleeper: nobody may see it as neither.
+        worker.set(true);
+        drop(asleep);
         Ok(woken)
     }
 
