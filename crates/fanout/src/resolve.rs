@@ -125,7 +125,8 @@ fn tell(
     let reason = Reason { kind: kind.clone(), because: Because::Follows(reach.target.clone()) };
     told.rows.insert(Row::Entry(Entry { key: event.entry_key(), reason, subject: event.subject.clone() }));
     told.kinds.insert(kind.clone());
-    told.full = full.is_some_and(|full| full >= day);
+    // Only that very day: a late event for an earlier one still has room there.
+    told.full = full == Some(day);
 }
 
 /// One announcement for each person and day, many to a record, each record of one partition.
