@@ -44,7 +44,11 @@ pub async fn run(ports: Ports) -> anyhow::Result<()> {
         }
         worker.set(false);
         tokio::select! {
-            () = clock.sleep_until(today.plus(1).start().0) => worker.set(true),
+            asleep = clock.wake_at(today.plus(1).start().0) => {
+                // At work before it stops being a sleeper, as in the loop of the rooms.
+                worker.set(true);
+                drop(asleep);
+            }
             () = shutdown.wait() => return Ok(()),
         }
     }
