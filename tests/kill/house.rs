@@ -29,15 +29,18 @@ pub struct House {
 impl House {
     /// Starts the process; `stop_at` names the point at which it stands still.
     pub fn start(dir: &Path, stop_at: Option<&str>) -> Result<Self, String> {
+        Self::start_with(dir, stop_at.map(|at| ("TIDINGS_STOP_AT", at)))
+    }
+
+    /// Starts the process with something set in its environment.
+    pub fn start_with(dir: &Path, setting: Option<(&str, &str)>) -> Result<Self, String> {
         // The note of an earlier life would be taken for this one's.
         drop(std::fs::remove_file(dir.join("admin.json")));
         let mut command = Command::new(binary()?);
         let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("kill/catalogue");
         command.args(["up", "--demo", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
         command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
-        if let Some(stop_at) = stop_at {
-            command.env("TIDINGS_STOP_AT", stop_at);
-        }
+        command.envs(setting);
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
         let (sender, lines) = mpsc::sync_channel(10_000);
@@ -83,9 +86,19 @@ impl House {
 
     /// Posts lines of events; whether all of them were acknowledged.
     pub fn post(&self, path: &str, body: &str) -> bool {
+        self.posted(path, body).is_ok_and(|(status, _)| status == 202)
+    }
+
+    /// The same; what was answered.
+    pub fn posted(&self, path: &str, body: &str) -> Result<(u16, String), String> {
         let url = format!("{}{path}", self.address);
         let request = self.agent.post(url).header("content-type", "application/x-ndjson");
-        request.send(body).is_ok_and(|answer| answer.status() == 202)
+        said(request.send(body))
+    }
+
+    /// What a path answers to anybody.
+    pub fn got(&self, path: &str) -> Result<(u16, String), String> {
+        said(self.agent.get(format!("{}{path}", self.address)).call())
     }
 
     /// Moves the demo's clock, as the page does. The process may stop on the way.
@@ -105,8 +118,7 @@ impl House {
     pub fn days(&self, person: &str) -> Result<Value, String> {
         let url = format!("{}/admin/days?person={person}", self.address);
         let request = self.agent.get(url).header("authorization", format!("Bearer {}", self.token));
-        let mut answer = request.call().map_err(|e| e.to_string())?;
-        let text = answer.body_mut().read_to_string().map_err(|e| e.to_string())?;
+        let (_, text) = said(request.call())?;
         serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))
     }
 
@@ -141,6 +153,12 @@ impl Drop for House {
         drop(child.kill());
         drop(child.wait());
     }
+}
+
+fn said(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<(u16, String), String> {
+    let mut answer = answer.map_err(|e| e.to_string())?;
+    let text = answer.body_mut().read_to_string().map_err(|e| e.to_string())?;
+    Ok((answer.status().as_u16(), text))
 }
 
 /// The process beside this test: the gate builds both with the same features.

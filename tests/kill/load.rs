@@ -45,11 +45,17 @@ impl Load {
 
     /// Publishes every event that is not acknowledged yet, a few a request.
     pub fn publish(&mut self, house: &House) {
+        self.publish_first(Self::EVENTS, house);
+    }
+
+    /// The same, of the first so many.
+    pub fn publish_first(&mut self, most: u64, house: &House) {
         if self.events.is_empty() {
             let now = model::Millis(Clock::real(0).now());
             self.events = (0..Self::EVENTS).map(|n| (n, (now.to_string(), false))).collect();
         }
-        let open: Vec<u64> = self.events.iter().filter(|(_, (_, acked))| !acked).map(|(n, _)| *n).collect();
+        let first = self.events.range(..most);
+        let open: Vec<u64> = first.filter(|(_, (_, acked))| !acked).map(|(n, _)| *n).collect();
         for some in open.chunks(4) {
             let line = |n: &u64| {
                 let event = json!({"id": format!("event-{n}"), "source": "kill", "type": "post.published",

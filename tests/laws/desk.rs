@@ -10,7 +10,7 @@ use std::{
 use catalogue::Catalogue;
 use digest::{
     decide::{Decided, Deciding},
-    facts::{Facts, day_key},
+    facts::{Facts, Known, day_key, days_to_read},
     memory::{Memory, PersonKey},
     news::News,
 };
@@ -99,14 +99,9 @@ impl Desk {
         news
     }
 
-    /// The announcement of a row, as `digest::news` reads it under the catalogue of now.
+    /// The announcement of a row, as `digest::news` reads it.
     pub fn announcement(&self, day: Day, kind: &Kind) -> News {
-        let mut plans = self.catalogue.kinds.get(kind).map_or_else(Vec::new, |kind| kind.plans.clone());
-        if plans.is_empty() {
-            // The kind is gone, and any window ends its entries.
-            plans.extend(self.catalogue.plans.by_name.keys().next().cloned());
-        }
-        News::Announced { day, rows: 1, plans }
+        News::Announced { day, rows: 1, kinds: vec![kind.clone()] }
     }
 
     /// The person's days as they stand, with nothing that is only owed.
@@ -130,8 +125,9 @@ impl Desk {
     pub fn turn(&mut self, news: &BTreeMap<PersonKey, Vec<News>>, closing: bool) -> Decided {
         self.write_owed();
         let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX) } else { Vec::new() };
-        let facts =
-            Facts { profiles: self.profiles.clone(), days: self.days_of(&due), world: self.world.clone() };
+        let known = |profile: &State| Known { profile: profile.clone(), ..Known::default() };
+        let known = self.profiles.iter().map(|(key, profile)| (key.clone(), known(profile))).collect();
+        let facts = Facts { known, days: self.days_of(&due), world: self.world.clone() };
         let (memory, catalogue, zones) = (&self.memory, &*self.catalogue, &self.zones);
         let deciding = Deciding { memory, facts: &facts, catalogue, zones, now: self.now, closing: self.now };
         let decided = deciding.decide(news, &due);
@@ -147,12 +143,15 @@ impl Desk {
         decided
     }
 
-    /// The rows of the days that windows of these persons name.
+    /// The rows of the days that closings of these persons read.
     fn days_of(&self, due: &[PersonKey]) -> BTreeMap<DayKey, Vec<Row>> {
         let records = due.iter().filter_map(|key| Some((key, self.memory.get(key)?)));
         let windows =
             records.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
-        let days = windows.flat_map(|(key, window)| window.days.iter().map(|day| day_key(key, *day)));
+        let plans = &self.catalogue.plans;
+        let days = windows.flat_map(|(key, window)| {
+            days_to_read(window, plans, self.now).into_iter().map(|day| day_key(key, day))
+        });
         let alive = days.filter(|key| key.day.expires() > self.now);
         let rows = |key: &DayKey| self.days.get(key).into_iter().flatten().cloned().collect();
         alive.map(|key| (key.clone(), rows(&key))).collect()

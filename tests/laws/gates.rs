@@ -12,9 +12,9 @@ use std::{
 
 use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome};
-use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, What, entry::DayKey};
+use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, What, entry::DayKey};
 use store::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
     States, Store, StoreError,
 };
 use tidings::house::Engines;
@@ -293,6 +293,14 @@ impl Days for GatedStore {
         self.inner.read(keys, now).await
     }
 
+    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
+        self.inner.scan(day, from, most).await
+    }
+
+    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
+        self.inner.close_before(day).await
+    }
+
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
         self.inner.drop_before(day).await
     }
@@ -310,23 +318,23 @@ impl States for GatedStore {
 }
 
 #[async_trait]
-impl Follows for GatedStore {
-    async fn follow(&self, follows: Vec<Follow>) -> Result<(), StoreError> {
-        self.inner.follow(follows).await
+impl Crowds for GatedStore {
+    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
+        self.inner.enrol(enrolments).await
     }
 
-    async fn followers(
+    async fn members(
         &self,
         tenant: &Tenant,
-        target: &SubjectRef,
+        crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Followers, StoreError> {
-        self.inner.followers(tenant, target, from, most).await
+    ) -> Result<Members, StoreError> {
+        self.inner.members(tenant, crowd, from, most).await
     }
 
-    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
-        self.inner.follows(of).await
+    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
+        self.inner.belongs(of).await
     }
 }
 

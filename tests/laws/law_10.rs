@@ -11,7 +11,7 @@ use jiff::{
 use model::{
     Millis,
     civil::{self, Zone, Zones},
-    plan::LocalTime,
+    plan::{LocalTime, Weekdays},
 };
 
 use crate::{
@@ -43,9 +43,19 @@ fn every_zone(mut dice: Dice) {
         let stretches = if whole { vec![(date(YEAR, 1, 1), 3652)] } else { stretches(&zone, &mut dice) };
         for (from, days) in stretches {
             let (hour, minute) = dice.of(&TIMES);
-            walk(name.as_str(), &zone, from, days, LocalTime { hour, minute });
+            let on = some_days(&mut dice);
+            // Long enough for some days of a week to come.
+            let days = if on == Weekdays::ALL { days } else { days.max(15) };
+            walk(name.as_str(), &zone, from, days, (LocalTime { hour, minute }, on));
         }
     }
+}
+
+/// Every day, or some days of the week.
+fn some_days(dice: &mut Dice) -> Weekdays {
+    let weekly = dice.once_in_a_hundred(50);
+    let days: Vec<usize> = (0..7).filter(|_| !weekly || dice.once_in_a_hundred(35)).collect();
+    Weekdays::new(days).unwrap_or(Weekdays::ALL)
 }
 
 fn date(year: i16, month: i8, day: i8) -> Date {
@@ -73,27 +83,32 @@ fn stretches(zone: &Zone, dice: &mut Dice) -> Vec<(Date, usize)> {
 }
 
 /// Goes from closing to closing and compares with what a calendar says.
-fn walk(name: &str, zone: &Zone, from: Date, days: usize, time: LocalTime) {
+fn walk(name: &str, zone: &Zone, from: Date, days: usize, (time, on): (LocalTime, Weekdays)) {
     let clock =
         |date: Date| date.at(i8::try_from(time.hour).unwrap(), i8::try_from(time.minute).unwrap(), 0, 0);
     let start = from.at(0, 0, 0, 0).to_zoned(zone.clone()).unwrap().timestamp();
     let mut expected = Vec::new();
     for later in 0..days {
         let date = from.checked_add(i32::try_from(later).unwrap().days()).unwrap();
-        expected.extend(
-            by_the_calendar(zone, clock(date)).filter(|at| *at >= start).map(|at| (number(date), at)),
-        );
+        if has(on, date) {
+            let instants = by_the_calendar(zone, clock(date)).filter(|at| *at >= start);
+            expected.extend(instants.map(|at| (number(date), at)));
+        }
     }
     let mut after = Millis(start.as_millisecond());
     let mut told = None;
     for (date, at) in expected {
         let at = Millis(at.as_millisecond());
-        let (found_date, found) = civil::next_daily(after, told, time, zone);
-        assert_eq!((found_date, found), (date, at), "{name} after {after}, told {told:?}, at {time:?}");
+        let (found_date, found) = civil::next_on(after, told, time, on, zone);
+        assert_eq!(
+            (found_date, found),
+            (date, at),
+            "{name} after {after}, told {told:?}, at {time:?} on {on:?}"
+        );
         assert_eq!(civil::local_date(found, zone), date, "{name}: the local date of {found}");
         // The same from any moment since the last one, and whether or not that was told.
         let between = Millis(after.0 + (found.0 - after.0) / 2);
-        assert_eq!(civil::next_daily(between, told, time, zone), (date, found), "{name} from {between}");
+        assert_eq!(civil::next_on(between, told, time, on, zone), (date, found), "{name} from {between}");
         told = Some(date);
         after = found.plus(1);
     }
@@ -115,6 +130,11 @@ fn by_the_calendar(zone: &Zone, local: DateTime) -> std::option::IntoIter<Timest
         after.next()
     };
     exact.or_else(later).into_iter()
+}
+
+/// Whether a date is on one of the days of the week.
+fn has(on: Weekdays, date: Date) -> bool {
+    on.has(usize::try_from(date.weekday().to_monday_zero_offset()).unwrap())
 }
 
 fn number(date: Date) -> i32 {
@@ -141,11 +161,20 @@ const ZONES: [&str; 9] = [
 fn travels(mut dice: Dice) {
     let (hour, minute) = dice.of(&TIMES);
     let morning: &'static str = format!("{hour:02}:{minute:02}").leak();
-    let knobs = Knobs { morning, most: 20, ..Knobs::default() };
+    // The longest wait from one day of the week to the next, and those days.
+    let (morning_on, on, gap) = dice.of(&[
+        ("", Weekdays::ALL, 1),
+        ("[mon, wed, thu, sat]", Weekdays::new([0, 2, 3, 5]).unwrap(), 2),
+        ("[fri, mon]", Weekdays::new([0, 4]).unwrap(), 4),
+    ]);
+    let knobs = Knobs { morning, morning_on, most: 20, ..Knobs::default() };
     let mut desk = Desk::new(catalogue(&knobs), a_day().start());
     let key = desk.person(&tenant("main"), &person("ann"), "Europe/Berlin");
     desk.follow(&key, &subject("author:1"), true);
     let (mut zone, mut moved) = ("Europe/Berlin", desk.now);
+    // Who stays where they are hears on the next of the days; the widest journey back takes 26 hours more, and
+    // what it skips merges into the one after.
+    let longest = (27 + 24 * gap) * HOUR_MS;
     let mut told: Vec<(i32, Millis)> = Vec::new();
     let end = a_day().plus(12).start();
     for number in 0.. {
@@ -167,20 +196,27 @@ fn travels(mut dice: Dice) {
                 ready.entries.iter().map(|entry| entry.key).collect::<BTreeSet<_>>().len()
             );
             let date = civil::local_date(ready.due, &here);
+            assert!(
+                has(on, date_zero().checked_add(date.days()).unwrap()),
+                "told on {} in {zone}",
+                ready.due
+            );
             if let Some((last, at)) = told.last() {
                 assert!(
                     date > *last,
                     "told at {at} and again at {} in {zone}, both the local date {date}",
                     ready.due
                 );
-                // Who stays where they are hears within a day; the widest journey back takes 26 hours more.
                 let waited = ready.due.since(moved.max(*at));
-                assert!(waited <= 51 * HOUR_MS, "{waited} ms from {at} to {} in {zone}", ready.due);
+                assert!(waited <= longest, "{waited} ms from {at} to {} in {zone}", ready.due);
             }
             told.push((date, ready.due));
         }
     }
-    assert!(told.len() >= 4, "told {} times in 12 days", told.len());
+    // Who is always on the way may miss many a Monday, but nobody waits longer where they are.
+    let since = told.last().map_or(moved, |(_, at)| moved.max(*at));
+    assert!(desk.now.since(since) <= longest, "nothing since {since} in {zone}");
+    assert!(gap > 1 || told.len() >= 4, "told {} times in 12 days", told.len());
     let days = BTreeSet::from_iter(told.iter().map(|(date, _)| date));
     assert_eq!(days.len(), told.len());
 }

@@ -10,8 +10,8 @@ use std::{
 use catalogue::Catalogue;
 use digest::{decide::Decided, memory::PersonKey, news::News};
 use fanout::{
-    reach::reaches,
-    resolve::{Resolved, Sheet, resolve},
+    reach::{reach, way, why},
+    sheet::{Resolved, Sheet},
 };
 use model::{
     Because, Day, Entry, Event, EventKey, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
@@ -20,7 +20,7 @@ use model::{
         TURN_CLOSINGS_MAX, WAITING_BYTES_MAX,
     },
     partition,
-    person::{PersonRecord, profile},
+    person::{PersonRecord, notes},
 };
 use store::{DayRows, Days as _, StateKey, embedded::Embedded};
 
@@ -144,7 +144,7 @@ fn arrives(
     let occurred = day.start().plus(dice.ms(0, 24 * HOUR_MS));
     let event = EventKey::of(&key.0, "source", &number.to_string());
     let reason = Reason { kind: name, because: Because::Follows(about.clone()) };
-    desk.arrives(key, Entry { key: model::EntryKey { occurred, event }, reason, subject: about })
+    desk.arrives(key, Entry { key: model::EntryKey { occurred, event }, reason, subject: about, actor: None })
 }
 
 fn check_decided(decided: &Decided) {
@@ -174,12 +174,12 @@ fn described(record: &PersonRecord) -> String {
 fn a_full_day(mut dice: Dice) {
     let mut desk = Desk::new(catalogue(&Knobs::default()), a_day().start());
     let key = desk.person(&tenant("main"), &person("ann"), "Europe/Berlin");
-    let plans = vec![crate::names::plan("morning")];
+    let kinds = vec![kind("made")];
     let (mut rows, mut full) = (0_u32, Vec::new());
     while rows < 2 * DAY_ROWS_FULL {
         let some = u32::try_from(1 + dice.below(300)).unwrap();
         let decided =
-            desk.hear(&key, vec![News::Announced { day: a_day(), rows: some, plans: plans.clone() }]);
+            desk.hear(&key, vec![News::Announced { day: a_day(), rows: some, kinds: kinds.clone() }]);
         let before = rows;
         rows += some;
         let now_full = before < DAY_ROWS_FULL && rows >= DAY_ROWS_FULL;
@@ -191,7 +191,7 @@ fn a_full_day(mut dice: Dice) {
         let mut state = State::default();
         if let Some(day) = full {
             let value = Some(Value::Number(f64::from(day.0)));
-            state = State::at(i64::from(day.0), [(profile::FULL_DAY, value)]);
+            state = State::at(i64::from(day.0), [(notes::FULL_DAY, value)]);
         }
         fanned_out(&desk.catalogue, &key, state)
     };
@@ -200,15 +200,15 @@ fn a_full_day(mut dice: Dice) {
     assert_eq!((after.counts.rows, after.counts.full), (0, 1), "a row is written into a full day");
     assert!(after.rows.is_empty());
     let announced = |resolved: &Resolved| {
-        let all = resolved.announcements.iter().flat_map(|(_, pending)| &pending.announcements);
+        let all = resolved.announced.iter().map(|one| &one.announcement);
         all.map(|one| (one.person.clone(), one.day, one.rows, one.full)).collect::<Vec<_>>()
     };
     assert_eq!(announced(&before), [(key.1.clone(), a_day(), 1, false)]);
     assert_eq!(announced(&after), [(key.1.clone(), a_day(), 1, true)]);
 }
 
-/// What the fan-out makes of one event for one follower.
-fn fanned_out(catalogue: &Catalogue, key: &PersonKey, state: State) -> Resolved {
+/// What the fan-out makes of one event for one follower, of whom the house notes this.
+fn fanned_out(catalogue: &Catalogue, key: &PersonKey, notes: State) -> Resolved {
     let event = Event {
         tenant: key.0.clone(),
         key: EventKey([7; 16]),
@@ -216,16 +216,19 @@ fn fanned_out(catalogue: &Catalogue, key: &PersonKey, state: State) -> Resolved 
         subject: subject("work:1"),
         actor: None,
         occurred: a_day().start().plus(HOUR_MS),
+        persons: Vec::new(),
         state: State::default(),
     };
-    let events = [event];
-    let reaches = reaches(&events, &BTreeMap::new(), catalogue);
     let mut sheet = Sheet::default();
-    for reach in &reaches {
-        sheet.add(reach, vec![key.1.clone()]);
+    for slice in reach(&event, &State::default(), catalogue).slices {
+        for kind in slice.kinds.iter().map(|kind| &catalogue.kinds[kind]) {
+            for (because, _) in slice.crowds.iter().filter_map(|crowd| why(kind, crowd, &slice.event)) {
+                sheet.add(way(&slice.event, kind, because), [key.1.clone()]);
+            }
+        }
     }
-    let states = BTreeMap::from([(StateKey::Person(key.0.clone(), key.1.clone()), state)]);
-    resolve(&sheet, &events, &states)
+    assert_eq!(sheet.notes(), [StateKey::Notes(key.0.clone(), key.1.clone())]);
+    sheet.resolve(&[notes])
 }
 
 /// Everybody is due at nine: no turn closes more than it may, and in the end everybody was told.

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Day, EventKey, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Value, entry::DayKey,
-    partition, ready,
+    Crowd, Day, EventKey, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Value,
+    entry::DayKey, partition, ready,
 };
 use proptest::prelude::*;
 use store::{
-    Answers as _, Claim, Claimed, DayRows, Days as _, Follows as _, Journal as _, Record, Recorded, StateKey,
+    Answers as _, Claim, Claimed, Crowds as _, DayRows, Days as _, Journal as _, Record, Recorded, StateKey,
     States as _, embedded::Embedded,
 };
 
@@ -88,8 +88,10 @@ async fn states_and_follows(store: &Embedded, dice: &mut Dice) {
     let mut follows: BTreeSet<(Tenant, SubjectRef, Person)> = BTreeSet::new();
     for version in 1..40 {
         let (of, name) = (tenant(dice.of(&NAMES)), dice.of(&NAMES));
-        let key = match dice.below(2) {
+        let key = match dice.below(4) {
             0 => StateKey::Subject(of.clone(), subject(&format!("{name}:{name}"))),
+            1 => StateKey::Mutes(of.clone(), Person::new(name).unwrap()),
+            2 => StateKey::Notes(of.clone(), Person::new(name).unwrap()),
             _ => StateKey::Person(of.clone(), Person::new(name).unwrap()),
         };
         let state = State::at(version, [(dice.of(&NAMES), Some(Value::text(name)))]);
@@ -99,19 +101,22 @@ async fn states_and_follows(store: &Embedded, dice: &mut Dice) {
         let person = Person::new(name).unwrap();
         let follow =
             Follow { tenant: of.clone(), person: person.clone(), target: target.clone(), version, on: true };
-        store.follow(vec![follow]).await.unwrap();
+        store.enrol(vec![follow.into()]).await.unwrap();
         follows.insert((of, target, person));
     }
     for (of, name, _) in owners() {
         for key in [
             StateKey::Subject(tenant(of), subject(&format!("{name}:{name}"))),
             StateKey::Person(tenant(of), Person::new(name).unwrap()),
+            StateKey::Mutes(tenant(of), Person::new(name).unwrap()),
+            StateKey::Notes(tenant(of), Person::new(name).unwrap()),
         ] {
             let found = store.states(std::slice::from_ref(&key)).await.unwrap().remove(0);
             assert_eq!(found, states.get(&key).cloned().unwrap_or_default(), "the state of {key:?}");
         }
         let (of, target) = (tenant(of), subject(&format!("author:{name}")));
-        let found = store.followers(&of, &target, None, 100).await.unwrap();
+        let crowd = Crowd::Followers(target.clone());
+        let found = store.members(&of, &crowd, None, 100).await.unwrap();
         let found: BTreeSet<Person> = found.persons.into_iter().collect();
         let ours = follows.iter().filter(|(tenant, followed, _)| *tenant == of && *followed == target);
         assert_eq!(

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Cell, Follow, Place, State, Value};
+use model::{Cell, Crowd, Follow, Place, State, Value};
 use proptest::{collection::vec, prelude::*};
-use store::{Follows as _, StateKey, States as _, embedded::Embedded};
+use store::{Crowds as _, StateKey, States as _, embedded::Embedded};
 
 use crate::{
     names::{person, subject, tenant},
@@ -90,11 +90,13 @@ async fn the_engine_as_memory(mut dice: Dice) {
             on: *on,
         };
         for some in versions.chunks(1 + dice.below(3)) {
-            store.follow(some.iter().map(follow).collect()).await.unwrap();
+            store.enrol(some.iter().map(follow).map(Into::into).collect()).await.unwrap();
         }
-        let found = store.follows(&[(of.clone(), who.clone(), target.clone())]).await.unwrap();
+        let found =
+            store.belongs(&[(of.clone(), who.clone(), Crowd::Followers(target.clone()))]).await.unwrap();
         assert_eq!(found, [on], "follows in the order {versions:?}");
-        let followers = store.followers(&of, &target, None, 100).await.unwrap();
+        let crowd = Crowd::Followers(target.clone());
+        let followers = store.members(&of, &crowd, None, 100).await.unwrap();
         assert_eq!(followers.persons.contains(&who), on, "the list and the question disagree");
     }
     let unknown = StateKey::Subject(tenant("main"), subject("work:1"));

@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use futures::{FutureExt as _, future::BoxFuture};
-use model::{Because, Fact, Mark, Millis, Row, What, entry::DayKey, fold::fold};
-use store::{Days as _, Follows as _, StateKey, States as _};
+use model::{Because, Crowd, Fact, Mark, Millis, Row, What, entry::DayKey, fold::fold};
+use store::{Crowds as _, Days as _, StateKey, States as _};
 use topic::NewRecord;
 use wire::{Did, Inbox, topics};
 
@@ -135,7 +135,8 @@ impl Looker {
         match wire::inbox::decode(value).unwrap() {
             Inbox::Fact(Fact::Follow(follow)) => {
                 let (of, who) = (follow.tenant.clone(), follow.person.clone());
-                let stored = self.store.follows(&[(of, who, follow.target.clone())]).await.unwrap();
+                let crowd = Crowd::Followers(follow.target.clone());
+                let stored = self.store.belongs(&[(of, who, crowd)]).await.unwrap();
                 (stored == [follow.on]).then_some(()).ok_or(format!("{follow:?}"))
             }
             Inbox::Fact(Fact::Profile { tenant, person, state }) => {
@@ -153,7 +154,7 @@ impl Looker {
                 let rows = self.store.read(&[day], self.now).await.unwrap().remove(0);
                 rows.contains(&Row::Mark(mark.clone())).then_some(()).ok_or(format!("{mark:?}"))
             }
-            Inbox::Delivery(_) => Ok(()),
+            Inbox::Delivery(_) | Inbox::Release { .. } => Ok(()),
         }
     }
 

@@ -47,8 +47,8 @@ struct Schedule {
 
 impl Schedule {
     async fn new(mut dice: Dice) -> Self {
-        let knobs =
-            Knobs { most: 2 + dice.below(4), once_per: dice.of(&["event", "subject"]), ..Knobs::default() };
+        let once_per = dice.of(&["event", "mail", "subject"]);
+        let knobs = Knobs { most: 2 + dice.below(4), once_per, ..Knobs::default() };
         let mut world = World::new(catalogue(&knobs)).await;
         for who in PERSONS {
             world.person(who, &["author:1"]).await;
@@ -116,7 +116,11 @@ impl Schedule {
 
     async fn happens(&mut self) {
         let number = self.made;
-        match self.dice.below(8) {
+        match self.dice.below(9) {
+            8 => {
+                let (who, plan) = (self.dice.of(&PERSONS), self.dice.of(&["morning", "evening"]));
+                self.world.release(who, plan).await;
+            }
             0..6 => {
                 let late = self.dice.ms(0, 30 * HOUR_MS);
                 let late = if self.dice.once_in_a_hundred(25) { late } else { 0 };

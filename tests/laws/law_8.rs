@@ -1,23 +1,32 @@
 //! Law 8: no entry vanishes. At any time an entry has a fate, or waits in a window that is open for its day;
-//! and before its day expires it has a fate for good, told or not, with the reason.
+//! and before its day expires it has a fate for good, told or not, with the reason. Told is told once, whatever
+//! plan the person prefers, whatever is released by hand, and where a plan says a subject once, so is that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use digest::{memory::PersonKey, news::News};
-use model::{Day, EntryKey, Fate, Kind, Mark, Millis, Row, What, limits::DAY_MS, ready::Ready};
+use model::{
+    Day, Entry, EntryKey, Fate, Kind, Mark, Millis, Row, SubjectRef, What, limits::DAY_MS, person::profile,
+    ready::Ready,
+};
 use store::Recorded;
 
 use crate::{
     desk::Desk,
-    names::{HOUR_MS, a_day, entry_key, person, reason, subject, tenant},
+    names::{HOUR_MS, a_day, entry_key, person, plan, reason, subject, tenant},
     outcomes::{outcome, told},
     seeds::{Dice, schedules},
-    texts::{CHANGED, Knobs, catalogue, catalogue_of},
+    texts::{CHANGED, CHOSEN, Knobs, PLANS, USUAL, catalogue_of},
 };
 
 #[test]
 fn law_8_no_entry_vanishes() {
     schedules(60, |dice| Life::new(dice).run());
+    // Long enough a memory, and room enough, that something could be said again.
+    schedules(40, |dice| {
+        let knobs = Knobs { once_per: "subject", look_back_days: 9, most: 20, ..Knobs::default() };
+        Life::with(dice, knobs).run();
+    });
 }
 
 const ZONES: [&str; 4] = ["Europe/Berlin", "Pacific/Kiritimati", "America/Los_Angeles", "Asia/Kathmandu"];
@@ -38,6 +47,9 @@ struct Life {
     events: usize,
     /// How often each entry was sent for certain.
     sent: BTreeMap<(PersonKey, EntryKey), usize>,
+    /// Which Readys told a subject for certain, by their place in the order in which they were decided, and
+    /// the days of the entries that told it.
+    said: BTreeMap<(PersonKey, SubjectRef), Vec<(usize, Day)>>,
 }
 
 impl Life {
@@ -45,13 +57,19 @@ impl Life {
         let knobs = Knobs {
             most: 1 + dice.below(6),
             at_least: 1 + dice.below(3),
-            once_per: dice.of(&["event", "subject"]),
+            once_per: dice.of(&["event", "mail", "subject"]),
             morning: dice.of(&["09:00", "00:00", "23:59"]),
+            morning_on: dice.of(&["", "", "[sun, wed]"]),
             morning_zone: dice.of(&["person", "person", "America/New_York"]),
             look_back_days: 1 + dice.below(19),
         };
+        Self::with(dice, knobs)
+    }
+
+    fn with(mut dice: Dice, knobs: Knobs) -> Self {
         let changes = dice.once_in_a_hundred(40);
-        let mut desk = Desk::new(catalogue(&knobs), a_day().start());
+        let told = dice.of(&[USUAL, CHOSEN]);
+        let mut desk = Desk::new(catalogue_of(&knobs, told), a_day().start());
         let persons = (0..2).map(|n| {
             let zone = dice.of(&ZONES);
             desk.person(&tenant("main"), &person(&format!("p{n}")), zone)
@@ -67,6 +85,7 @@ impl Life {
             sending: Vec::new(),
             events: 0,
             sent: BTreeMap::new(),
+            said: BTreeMap::new(),
         }
     }
 
@@ -105,7 +124,9 @@ impl Life {
 
     fn happens(&mut self) {
         let key = self.dice.of(&self.persons);
-        match self.dice.below(12) {
+        match self.dice.below(14) {
+            12 => self.prefers(&key),
+            13 => self.releases(&key),
             0..5 => {
                 let many = if self.dice.once_in_a_hundred(4) { 150 + self.dice.below(200) } else { 1 };
                 let about = self.dice.once_in_a_hundred(50);
@@ -128,13 +149,13 @@ impl Life {
             9 => {
                 let zone = self.dice.of(&ZONES);
                 let value = Some(model::Value::text(zone));
-                self.desk.profile(&key, model::person::profile::ZONE, value);
+                self.desk.profile(&key, profile::ZONE, value);
                 self.desk.hear(&key, vec![News::Profile]);
             }
             10 => {
                 let off = self.dice.once_in_a_hundred(30);
                 let value = Some(model::Value::Flag(off));
-                self.desk.profile(&key, model::person::profile::EMAIL_OFF, value);
+                self.desk.profile(&key, profile::EMAIL_OFF, value);
             }
             // The catalogue is another from now on: kinds move, plans and kinds go.
             _ if self.changes => {
@@ -153,9 +174,13 @@ impl Life {
         let author = self.dice.below(3);
         let because = reason(self.dice.of(&["made", "shown", "gone"]), author);
         self.desk.follow(key, &subject(&format!("author:{author}")), true);
-        self.desk.public(&key.0, &subject(&format!("work:{number}")), public);
+        // Often of a work that something has happened to before.
+        let work = if self.dice.once_in_a_hundred(40) { self.dice.below(number + 1) } else { number };
+        let about = subject(&format!("work:{work}"));
+        self.desk.public(&key.0, &about, public);
         let kind = because.kind.clone();
-        self.desk.event(key, day, number, because);
+        let entry = Entry { key: entry_key(day, number), reason: because, subject: about, actor: None };
+        self.desk.arrives(key, entry);
         self.unannounced.push((key.clone(), kind, entry_key(day, number)));
     }
 
@@ -172,6 +197,27 @@ impl Life {
             }
         }
         self.unannounced = left;
+    }
+
+    /// Another plan is preferred, or none; the digest hears of it now or never.
+    fn prefers(&mut self, key: &PersonKey) {
+        let choice = self.dice.below(PLANS.len() + 1);
+        let value = PLANS.get(choice).map(|plan| model::Value::text(plan));
+        self.desk.profile(key, profile::EMAIL_PLAN, value);
+        if self.dice.once_in_a_hundred(70) {
+            self.desk.hear(key, vec![News::Profile]);
+        }
+    }
+
+    /// A window is released by hand, now or a while ago; the record may come twice.
+    fn releases(&mut self, key: &PersonKey) {
+        let at = self.desk.now.plus(-self.dice.ms(0, 3 * HOUR_MS));
+        let news = News::Released { plan: plan(self.dice.of(&PLANS)), at };
+        for _ in 0..1 + self.dice.below(2) {
+            self.desk.hear(key, vec![news.clone()]);
+            let ready = self.desk.pass_to(self.desk.now.plus(1));
+            self.sending.extend(ready);
+        }
     }
 
     fn read_or_cleared(&mut self, key: &PersonKey) {
@@ -197,10 +243,29 @@ impl Life {
                 *times += 1;
                 assert_eq!(*times, 1, "{entry:?} of {key:?} was sent again in {ready:?}");
             }
+            self.say(&key, &ready, &told(&ready, &delivery).collect());
         }
         self.desk.report(delivery.clone());
         if self.dice.once_in_a_hundred(20) {
             self.desk.report(delivery);
+        }
+    }
+
+    /// What a message says of subjects: where each is said once, no other message within the look-back did.
+    fn say(&mut self, key: &PersonKey, ready: &Ready, told: &BTreeSet<EntryKey>) {
+        let place = |ready: &Ready| self.desk.readys.iter().position(|one| one.id == ready.id).unwrap();
+        let place = place(ready);
+        let look_back = i32::try_from(self.knobs.look_back_days).unwrap();
+        for entry in ready.entries.iter().filter(|entry| told.contains(&entry.key)) {
+            let said = self.said.entry((key.clone(), entry.subject.clone())).or_default();
+            for (other, day) in said.iter().filter(|(other, _)| *other != place) {
+                // The one that was decided later looked back.
+                let (later, earlier) = if *other < place { (place, *day) } else { (*other, entry.key.day()) };
+                let oldest = Day::of(self.desk.readys[later].due).plus(-look_back);
+                let once = self.knobs.once_per != "subject" || earlier < oldest;
+                assert!(once, "{} was said again in {:?}", entry.subject, self.desk.readys[later]);
+            }
+            said.push((place, entry.key.day()));
         }
     }
 

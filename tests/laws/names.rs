@@ -49,7 +49,8 @@ pub fn reason(kind_: &str, target: usize) -> Reason {
 }
 
 pub fn entry(day: Day, number: usize, reason: Reason) -> Row {
-    Row::Entry(Entry { key: entry_key(day, number), reason, subject: subject(&format!("work:{number}")) })
+    let subject = subject(&format!("work:{number}"));
+    Row::Entry(Entry { key: entry_key(day, number), reason, subject, actor: None })
 }
 
 pub fn ready_id(number: u8) -> ReadyId {

@@ -13,6 +13,8 @@ pub struct Knobs {
     pub at_least: usize,
     pub once_per: &'static str,
     pub morning: &'static str,
+    /// Days of the week on which there is a morning's mail; every day, if it names none.
+    pub morning_on: &'static str,
     pub morning_zone: &'static str,
     pub look_back_days: usize,
 }
@@ -24,6 +26,7 @@ impl Default for Knobs {
             at_least: 1,
             once_per: "event",
             morning: "09:00",
+            morning_on: "",
             morning_zone: "person",
             look_back_days: 12,
         }
@@ -35,13 +38,20 @@ const LAYOUT: &str = "<mjml><mj-body><mj-section><mj-column>\
     </mj-column></mj-section></mj-body></mjml>";
 const TEXT: &str = "{% for item in items %}{{ item.says }}\n{% endfor %}";
 
-/// Which kind is told under which plan.
+/// Which kind is told under which plan; of several plans the person may choose.
 pub type Told = &'static [(&'static str, &'static str)];
+
+/// All plans that any of these catalogues has.
+pub const PLANS: [&str; 4] = ["morning", "evening", "weekly", "soon"];
 
 /// As usual: what is made in the morning, what is shown in the evening.
 pub const USUAL: Told = &[("made", "morning"), ("shown", "evening")];
+/// The same kinds, and the person has the choice.
+pub const CHOSEN: Told =
+    &[("made", "morning, weekly"), ("shown", "evening, soon, morning"), ("gone", "weekly")];
 /// Later versions of the catalogue: kinds that have moved, a plan that is gone, a kind that is gone with its plan.
-pub const CHANGED: [Told; 3] = [
+pub const CHANGED: [Told; 4] = [
+    CHOSEN,
     &[("made", "evening"), ("shown", "morning")],
     &[("made", "morning"), ("shown", "morning")],
     &[("made", "morning")],
@@ -66,8 +76,9 @@ pub fn catalogue_of(knobs: &Knobs, told: Told) -> Arc<Catalogue> {
         );
     }
     text += "plans:\n";
-    for plan in ["morning", "evening"] {
-        let kinds: Vec<&str> = told.iter().filter(|(_, of)| *of == plan).map(|(kind, _)| *kind).collect();
+    for plan in PLANS {
+        let offered = told.iter().filter(|(_, plans)| plans.split(", ").any(|of| of == plan));
+        let kinds: Vec<&str> = offered.map(|(kind, _)| *kind).collect();
         if !kinds.is_empty() {
             text += &plan_of(knobs, plan, &kinds.join(", "));
         }
@@ -76,11 +87,21 @@ pub fn catalogue_of(knobs: &Knobs, told: Told) -> Arc<Catalogue> {
 }
 
 fn plan_of(knobs: &Knobs, plan: &str, kinds: &str) -> String {
-    let Knobs { most, at_least, once_per, morning, morning_zone, look_back_days } = knobs;
+    let Knobs { most, at_least, once_per, morning, morning_on, morning_zone, look_back_days } = knobs;
     let (close, at_least, order) = match plan {
-        "morning" => (format!("{{daily: \"{morning}\", zone: {morning_zone}}}"), *at_least, "oldest"),
+        "morning" if morning_on.is_empty() => {
+            (format!("{{daily: \"{morning}\", zone: {morning_zone}}}"), *at_least, "oldest")
+        }
+        "morning" => {
+            let close = format!("{{weekly: \"{morning}\", on: {morning_on}, zone: {morning_zone}}}");
+            (close, *at_least, "oldest")
+        }
+        "weekly" => ("{weekly: \"09:00\", on: [mon, thu], zone: person, spread: 2h}".to_owned(), 1, "oldest"),
+        "soon" => ("{after: 5h}".to_owned(), 1, "newest"),
         _ => ("{daily: \"18:30\", zone: Europe/Berlin}".to_owned(), 1, "newest"),
     };
+    // What a week gathers must not be forgotten before it is told.
+    let look_back_days = if close.contains("weekly") { look_back_days.max(&4) } else { look_back_days };
     format!(
         "  {plan}:\n    channel: email\n    close: {close}\n    look_back: {look_back_days}d\n    at_least: {at_least}\n    \
          once_per: {once_per}\n    from: Laws <laws@example.com>\n    headline: Works\n    template: mail.mjml\n    \

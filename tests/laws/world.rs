@@ -15,9 +15,9 @@ use store::{DayRows, Days as _, StateKey, States as _};
 use tempfile::TempDir;
 use tidings::house::{Config, Engines, House, declare};
 use topic::{NewRecord, Topics as _};
-use wire::{Announcement, Pending, topics};
+use wire::{Announcement, Inbox, Pending, topics};
 
-use crate::names::{HOUR_MS, a_day, day_key, kind, reason, subject, tenant};
+use crate::names::{self, HOUR_MS, a_day, day_key, kind, reason, subject, tenant};
 
 /// How long a claim holds here.
 pub const CLAIM_MS: i64 = 10_000;
@@ -207,7 +207,7 @@ impl World {
         let state = model::State::at(1, fields.map(|(name, value)| (name, Some(value))));
         let key = StateKey::Subject(tenant("main"), about.clone());
         self.store.merge(vec![(key, state)]).await.unwrap();
-        let entry = Entry { key: key_of(number, at), reason: reason(what, 1), subject: about };
+        let entry = Entry { key: key_of(number, at), reason: reason(what, 1), subject: about, actor: None };
         let rows = vec![DayRows { key: day_key("main", who, Day::of(at)), rows: vec![Row::Entry(entry)] }];
         self.store.write(rows, self.now()).await.unwrap();
     }
@@ -222,6 +222,18 @@ impl World {
         let key = wire::key::partition(partition);
         self.topics
             .append(vec![NewRecord { topic: topics::PENDING.into(), partition, key, value }])
+            .await
+            .unwrap();
+    }
+
+    /// Releases a person's window of a plan by hand.
+    pub async fn release(&self, who: &str, plan: &str) {
+        let (tenant, person, plan) = (tenant("main"), Person::new(who).unwrap(), names::plan(plan));
+        let (partition, key) = (partition::of_person(&tenant, &person), wire::key::person(&tenant, &person));
+        let release = Inbox::Release { tenant, person, plan, at: self.now() };
+        let value = Some(wire::inbox::encode(&release).unwrap());
+        self.topics
+            .append(vec![NewRecord { topic: topics::INBOX.into(), partition, key, value }])
             .await
             .unwrap();
     }

@@ -41,7 +41,7 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
 fn day_rows(n: usize, key: EntryKey) -> anyhow::Result<DayRows> {
     let (tenant, person) = (Tenant::new("bench")?, Person::new(&format!("person-{n}"))?);
     let reason = Reason { kind: Kind::new("news")?, because: Because::Follows(SubjectRef::new("author:1")?) };
-    let rows = vec![Row::Entry(Entry { key, reason, subject: SubjectRef::new("work:1")? })];
+    let rows = vec![Row::Entry(Entry { key, reason, subject: SubjectRef::new("work:1")?, actor: None })];
     Ok(DayRows { key: DayKey { tenant, person, day: key.day() }, rows })
 }
 

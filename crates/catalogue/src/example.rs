@@ -37,6 +37,8 @@ fn value(subject: &str, name: &str, field: &FieldType) -> Option<Value> {
         FieldType::Refs(target) => {
             Value::Refs(vec![Catalogue::example_ref(target, 1)?, Catalogue::example_ref(target, 2)?])
         }
+        // By the name of the field, so that two fields are two persons.
+        FieldType::Person => Value::text(name),
         FieldType::Place => Value::Place(Place { lat: 52.52, lon: 13.4 }),
     })
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use model::plan::{Close, OncePer, Order, Plan, ZoneRule};
+use model::plan::{Close, OncePer, Order, Plan, Weekdays, ZoneRule};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The hash of a plan's rules: of all that decides what a window does, not of how its mail looks.
@@ -12,14 +12,23 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
     text.line("plan", plan.name.as_str());
     text.line("channel", plan.channel.name());
     match &plan.close {
-        Close::Daily { at, zone, spread_ms } => {
-            text.line("daily", &format!("{:02}:{:02}", at.hour, at.minute));
+        Close::Calendar { at, on, zone, spread_ms } => {
+            let time = format!("{:02}:{:02}", at.hour, at.minute);
+            if *on == Weekdays::ALL {
+                text.line("daily", &time);
+            } else {
+                text.line("weekly", &time);
+                for (day, name) in Weekdays::NAMES.iter().enumerate().filter(|(day, _)| on.has(*day)) {
+                    text.line(name, &day.to_string());
+                }
+            }
             match zone {
                 ZoneRule::Person => text.line("zone", "person"),
                 ZoneRule::Fixed(name) => text.line("fixed zone", name),
             }
             text.line("spread", &spread_ms.to_string());
         }
+        Close::After { ms } => text.line("after", &ms.to_string()),
     }
     text.line("look_back", &plan.look_back_days.to_string());
     text.line("at_least", &plan.at_least.to_string());
@@ -27,6 +36,7 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
         "once_per",
         match plan.once_per {
             OncePer::Event => "event",
+            OncePer::Mail => "mail",
             OncePer::Subject => "subject",
         },
     );
@@ -41,6 +51,8 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
             Order::Oldest => text.line("order", "oldest"),
             Order::Soonest(field) => text.line("soonest", field),
             Order::Best(field) => text.line("best", field),
+            Order::Score => text.line("order", "score"),
+            Order::Nearest(field) => text.line("nearest", field),
         }
     }
     text.hash()

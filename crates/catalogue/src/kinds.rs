@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{Kind, PlanName};
+use model::{Kind, PlanName, State, SubjectRef, Value};
 
 use crate::{
+    audience::{self, Audience, SUBJECT},
     condition::Condition,
     inline::Inline,
-    language::{check_expression, check_text, condition_scope},
+    language::{check_expression, check_text, condition_scope, says_scope},
     limits::{KINDS_MAX, LIKE_DEPTH_MAX},
     problem::{Problems, did_you_mean, one_of},
     read::Reader,
@@ -26,28 +27,32 @@ pub struct KindDef {
     pub holds: Option<Condition>,
     /// The template of its sentence.
     pub says: String,
-    /// The plans it is told under, in the order of the file.
+    /// The plans it is told under, in the order of the file. Several of one channel are alternatives: the
+    /// person's preference chooses, see [`crate::Catalogue::plans_for`].
     pub plans: Vec<PlanName>,
+    /// Whether who did it is told as well.
+    pub actor_told: bool,
+    /// The field that refers to what it hangs on, or `subject`: who mutes that is not told.
+    pub thread: Option<String>,
     /// Its line in the file, for messages.
     pub line: usize,
 }
 
-/// Who may care.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Audience {
-    /// Whoever follows what these fields refer to; `subject` is the subject itself.
-    FollowersOf(Vec<String>),
-}
-
-/// The word for the subject itself among the fields of an audience.
-pub const SUBJECT: &str = "subject";
-
-const KEYS: [&str; 6] = ["on", "to", "while", "says", "plans", "like"];
+const KEYS: [&str; 8] = ["on", "to", "while", "says", "plans", "like", "actor", "thread"];
 
 impl KindDef {
     /// The type of the subjects it is about.
     pub fn subject(&self) -> &str {
         self.on.split('.').next().unwrap_or_default()
+    }
+
+    /// What it hangs on, for a subject in this state.
+    pub fn threads<'s>(&self, subject: &'s SubjectRef, state: Option<&'s State>) -> &'s [SubjectRef] {
+        match self.thread.as_deref() {
+            None => &[],
+            Some(SUBJECT) => std::slice::from_ref(subject),
+            Some(field) => state.and_then(|state| state.get(field)).map_or(&[], Value::refs),
+        }
     }
 }
 
@@ -55,10 +60,13 @@ impl KindDef {
 pub(crate) struct Written {
     pub name: Kind,
     pub on: (String, At),
-    to: Vec<(String, At)>,
+    pub to: audience::Written,
     holds: Option<Inline>,
     says: Inline,
     pub plans: Vec<(String, At)>,
+    /// `None` if it does not say.
+    actor_told: Option<bool>,
+    thread: Option<(String, At)>,
     line: usize,
 }
 
@@ -121,33 +129,42 @@ fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<W
     let fields = reader.fields(node, key.at, "a kind", &KEYS)?;
     let on =
         fields.need(reader, "on").and_then(|node| Some((reader.text(node, "`on`")?.to_string(), node.at)));
-    let to = fields.need(reader, "to").and_then(|node| audience(reader, node));
+    let to = fields.need(reader, "to").and_then(|node| audience::read(reader, node));
     let holds = fields.get("while").map(|node| Inline::read(reader, node, "`while`"));
     let says = fields.need(reader, "says").and_then(|node| Inline::read(reader, node, "`says`"));
     let plans = fields.need(reader, "plans").map(|node| owned(reader.texts(node, "`plans`")));
+    let actor_told = fields.get("actor").and_then(|node| actor(reader, node));
+    let thread = fields.get("thread");
+    let thread = thread.and_then(|node| Some((reader.text(node, "`thread`")?.to_string(), node.at)));
     // A `while` that could not be read is no kind without one.
     let holds = match holds {
         None => None,
         Some(holds) => Some(holds?),
     };
-    Some(Written { name, on: on?, to: to?, holds, says: says?, plans: plans?, line: key.at.line })
+    Some(Written {
+        name,
+        on: on?,
+        to: to?,
+        holds,
+        says: says?,
+        plans: plans?,
+        actor_told,
+        thread,
+        line: key.at.line,
+    })
 }
 
-fn audience(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(String, At)>> {
-    let what = "`to`";
-    if let What::Text(_) = node.what {
-        let help = "the audience is written `{followers_of: FIELD}`".to_string();
-        reader.problem_with(node.at, "`to` must be a map", Some(help));
-        return None;
+fn actor(reader: &mut Reader<'_>, node: &Node) -> Option<bool> {
+    const WORDS: [&str; 2] = ["told", "left_out"];
+    match reader.text(node, "`actor`")? {
+        "told" => Some(true),
+        "left_out" => Some(false),
+        other => {
+            let help = did_you_mean(other, WORDS);
+            reader.problem_with(node.at, format!("`actor` is {}", one_of(WORDS)), help);
+            None
+        }
     }
-    let fields = reader.fields(node, node.at, what, &["followers_of"])?;
-    let node = fields.need(reader, "followers_of")?;
-    let followed = owned(reader.texts(node, "`followers_of`"));
-    if followed.is_empty() {
-        reader.problem(node.at, "`followers_of` names no field");
-        return None;
-    }
-    Some(followed)
 }
 
 fn owned(texts: Vec<(&str, At)>) -> Vec<(String, At)> {
@@ -163,8 +180,11 @@ pub(crate) fn resolve(
 ) -> Option<KindDef> {
     let named = named_plans(reader, written, plans);
     let subject = subject(reader, written, subjects)?;
-    let to = followed(reader, written, subject);
-    let scope = condition_scope(subjects, &subject.name);
+    let to = written.to.resolve(reader, subject);
+    if let Some((field, at)) = &written.thread {
+        audience::refers(reader, subject, field, *at, "a thread hangs on what a field refers to");
+    }
+    let scope = says_scope(subjects, &subject.name, &to);
     let holds = match &written.holds {
         None => Ok(None),
         Some(inline) => condition(reader, inline, &subject.name, subjects).map(Some),
@@ -176,7 +196,10 @@ pub(crate) fn resolve(
     Some(KindDef {
         name: written.name.clone(),
         on: written.on.0.clone(),
-        to: Audience::FollowersOf(to),
+        // Two who found each other are both told, whoever was second.
+        actor_told: written.actor_told.unwrap_or(to.is_mutual()),
+        thread: written.thread.as_ref().map(|(field, _)| field.clone()),
+        to,
         holds: holds.ok()?,
         says: written.says.text.clone(),
         plans: named,
@@ -219,28 +242,6 @@ fn subject<'s>(
         reader.problem_with(*at, format!("there is no subject `{subject}`"), help);
     }
     found
-}
-
-fn followed(reader: &mut Reader<'_>, written: &Written, subject: &SubjectType) -> Vec<String> {
-    let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
-    let references: Vec<&str> = references.map(|(name, _)| name.as_str()).chain([SUBJECT]).collect();
-    let mut fields: Vec<String> = Vec::new();
-    for (field, at) in &written.to {
-        if references.contains(&field.as_str()) {
-            if fields.contains(field) {
-                reader.problem(*at, format!("`{field}` is there twice"));
-            }
-            fields.push(field.clone());
-        } else if let Some(found) = subject.fields.get(field) {
-            reader.problem(*at, format!("`{field}` is {found}, only what a field refers to can be followed"));
-        } else {
-            let help = did_you_mean(field, references.iter().copied())
-                .unwrap_or_else(|| format!("it refers to others by {}", one_of(references.iter().copied())));
-            let what = format!("`{}` has no field `{field}`", subject.name);
-            reader.problem_with(*at, what, Some(help));
-        }
-    }
-    fields
 }
 
 fn named_plans(

@@ -7,12 +7,15 @@
 //! all [`Problems`] that were found, each with file, line, column and what was probably meant.
 //!
 //! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
-//! [`subjects`], [`kinds`], [`plans`] and [`mails`] are the parts of the file. [`language`] types the
-//! texts: a misspelt field is found before anything is compiled. [`condition`] asks whether a kind still
-//! holds, [`state`] turns JSON into typed cells, [`example`] makes data up for checks.
+//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`] and [`mails`] are the parts of the file.
+//! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
+//! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
+//! [`example`] makes data up for checks.
 
 pub mod truth;
 
+mod audience;
+mod close;
 mod condition;
 mod example;
 mod hash;
@@ -35,10 +38,15 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use model::{Kind, PlanName, State, SubjectRef, plan::Plans};
+use model::{
+    Channel, Kind, PlanName, State, SubjectRef,
+    person::profile,
+    plan::{Plan, Plans},
+};
 
+pub use audience::{Audience, OTHER, SUBJECT};
 pub use condition::{Condition, Facts};
-pub use kinds::{Audience, KindDef, SUBJECT};
+pub use kinds::KindDef;
 pub use mails::Mail;
 pub use problem::{Problem, Problems};
 pub use state::BadField;
@@ -67,6 +75,24 @@ impl Catalogue {
         self.by_event.get(what).into_iter().flatten().filter_map(|kind| self.kinds.get(kind))
     }
 
+    /// The names of all events that a kind is told on, in order.
+    pub fn events(&self) -> impl Iterator<Item = &str> {
+        self.by_event.keys().map(String::as_str)
+    }
+
+    /// The plans under which a kind is told to a person, one for each channel: of those that the kind offers
+    /// the one that the person prefers, else the first.
+    pub fn plans_for(&self, kind: &KindDef, profile: &State) -> Vec<&Plan> {
+        let of_channel = |channel: Channel| {
+            let preferred = preferred(channel, profile);
+            let offered = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
+            let mut offered = offered.filter(|plan| plan.channel == channel);
+            let mut chosen = offered.clone().filter(|plan| Some(plan.name.as_str()) == preferred);
+            chosen.next().or_else(|| offered.next())
+        };
+        Channel::ALL.into_iter().filter_map(of_channel).collect()
+    }
+
     /// The subjects that texts and conditions about this one may read, so that they can be loaded in one
     /// batch: each once, in order.
     pub fn related_refs(&self, state: &State) -> Vec<SubjectRef> {
@@ -84,5 +110,12 @@ impl Catalogue {
     pub fn name_of<'s>(&self, subject: &SubjectRef, state: &'s State) -> Option<&'s str> {
         let called = self.subjects.get(subject.kind())?.called.as_ref()?;
         state.text(called).filter(|name| !name.trim().is_empty())
+    }
+}
+
+/// The plan that a person prefers on a channel, as their profile names it.
+fn preferred(channel: Channel, profile: &State) -> Option<&str> {
+    match channel {
+        Channel::Email => profile.text(profile::EMAIL_PLAN),
     }
 }

@@ -1,6 +1,6 @@
 //! How big a catalogue may be, and how long its texts may run.
 
-use model::limits::{DAY_LIFE_MS, DAY_MS, LAST_CALL_MS, WINDOWS_PER_PERSON_MAX};
+use model::limits::{DAY_LIFE_MS, DAY_MS, ID_BYTES_MAX, LAST_CALL_MS, WINDOWS_PER_PERSON_MAX};
 
 /// Bytes of the catalogue file, and of each template.
 pub const FILE_BYTES_MAX: usize = 256 * 1024;
@@ -11,6 +11,8 @@ pub const TAG_WORDS_MAX: usize = 400;
 /// Levels of the catalogue file.
 pub const YAML_DEPTH_MAX: usize = 16;
 
+/// Bytes of a name: `type:id` and the like must fit an id.
+pub const NAME_BYTES_MAX: usize = ID_BYTES_MAX / 2;
 pub const SUBJECTS_MAX: usize = 200;
 pub const KINDS_MAX: usize = 500;
 /// A person may have one window open for each plan.
@@ -24,6 +26,8 @@ pub const LIKE_DEPTH_MAX: usize = 8;
 pub const LOOK_BACK_DAYS_MAX: i64 = (DAY_LIFE_MS - LAST_CALL_MS) / DAY_MS - 1;
 /// A spread must leave the closing on its own date in most of the world.
 pub const SPREAD_MS_MAX: i64 = 6 * 3_600_000;
+/// A window that closes after a while is open at least so long; shorter is no window.
+pub const AFTER_MS_MIN: i64 = 60_000;
 
 /// Steps of one condition.
 pub const CONDITION_FUEL: u64 = 10_000;

@@ -12,8 +12,9 @@ use model::plan::Plans;
 
 use crate::{
     Catalogue, Problems,
+    audience::Audience,
     hash::Canonical,
-    kinds::{self, Audience},
+    kinds,
     limits::FILE_BYTES_MAX,
     mails::{self, ReadFile},
     plans,
@@ -128,8 +129,9 @@ fn hash(catalogue: &Catalogue) -> u64 {
     for kind in catalogue.kinds.values() {
         text.line("kind", kind.name.as_str());
         text.line("on", &kind.on);
-        let Audience::FollowersOf(fields) = &kind.to;
-        text.line("followers_of", &fields.join(","));
+        audience(&mut text, &kind.to);
+        text.line("actor", if kind.actor_told { "told" } else { "left_out" });
+        text.line("thread", kind.thread.as_deref().unwrap_or_default());
         text.line("while", kind.holds.as_ref().map(|holds| holds.text.as_str()).unwrap_or_default());
         text.line("says", &kind.says);
         for plan in &kind.plans {
@@ -145,6 +147,23 @@ fn hash(catalogue: &Catalogue) -> u64 {
         }
     }
     text.hash()
+}
+
+fn audience(text: &mut Canonical, to: &Audience) {
+    match to {
+        Audience::FollowersOf(fields) => text.line("followers_of", &fields.join(",")),
+        Audience::Near { field, within_km } => {
+            text.line("near", field);
+            text.line("within", &within_km.to_string());
+        }
+        Audience::Person(field) => text.line("person", field),
+        Audience::Mutual(one, other) => {
+            text.line("mutual", one);
+            text.line("with", other);
+        }
+        Audience::Listed => text.line("to", "listed"),
+        Audience::Everyone => text.line("to", "everyone"),
+    }
 }
 
 /// Reads a text file, but not for ever: the name could be that of a device.

@@ -4,19 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Channel, Kind, PlanName,
-    civil::Zones,
     limits::{DAY_MS, READY_ENTRIES_MAX},
-    plan::{Close, LocalTime, OncePer, Order, Plan, Section, ZoneRule},
+    plan::{OncePer, Order, Plan, Section},
 };
 
 use crate::{
-    hash, kinds,
-    limits::{LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX, SPREAD_MS_MAX},
+    close, hash, kinds,
+    limits::{LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
     mails,
     problem::{did_you_mean, one_of},
     read::Reader,
     subjects::{FieldType, SubjectType},
-    units::{duration_ms, local_time},
     yaml::{At, Key, Node, What},
 };
 
@@ -63,7 +61,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
 fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
     let fields = reader.fields(node, key.at, "a plan", &KEYS)?;
     let channel = fields.need(reader, "channel").and_then(|node| channel(reader, node));
-    let close = fields.need(reader, "close").and_then(|node| close(reader, node));
+    let close = fields.need(reader, "close").and_then(|node| close::read(reader, node));
     let look_back = fields.need(reader, "look_back").and_then(|node| look_back(reader, node));
     let at_least = fields.get("at_least").map_or(Some(1), |node| {
         reader.whole(node, "`at_least`", 1, u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX))
@@ -71,6 +69,9 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
     let once_per = fields.get("once_per").map_or(Some(OncePer::Event), |node| once_per(reader, node));
     let sections = fields.need(reader, "sections").and_then(|node| sections(reader, node));
     let mail = mails::read(reader, &fields);
+    if let (Some(close), Some(days), Some(node)) = (&close, look_back, fields.get("look_back")) {
+        close::fits(reader, close, days, node.at);
+    }
     let (sections, places) = sections?.into_iter().unzip();
     let mut plan = Plan {
         name: PlanName::new(&key.name).ok()?,
@@ -97,61 +98,8 @@ fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<Channel> {
     channel
 }
 
-fn close(reader: &mut Reader<'_>, node: &Node) -> Option<Close> {
-    let fields = reader.fields(node, node.at, "`close`", &["daily", "zone", "spread"])?;
-    let at = fields.need(reader, "daily").and_then(|node| time_of_day(reader, node));
-    let zone = fields.need(reader, "zone").and_then(|node| zone(reader, node));
-    let spread = fields.get("spread").map_or(Some(0), |node| {
-        let ms = duration(reader, node, "`spread`")?;
-        if ms > SPREAD_MS_MAX {
-            reader.problem(node.at, "`spread` is at most 6h");
-        }
-        Some(ms)
-    });
-    Some(Close::Daily { at: at?, zone: zone?, spread_ms: spread? })
-}
-
-fn time_of_day(reader: &mut Reader<'_>, node: &Node) -> Option<LocalTime> {
-    let text = reader.text(node, "`daily`")?;
-    let time = local_time(text);
-    if time.is_none() {
-        reader.problem_with(
-            node.at,
-            format!("`{text}` is no time of day"),
-            Some("write it like \"09:00\"".to_string()),
-        );
-    }
-    time
-}
-
-fn zone(reader: &mut Reader<'_>, node: &Node) -> Option<ZoneRule> {
-    let text = reader.text(node, "`zone`")?;
-    if text == "person" {
-        return Some(ZoneRule::Person);
-    }
-    if Zones::bundled().get(text).is_some() {
-        return Some(ZoneRule::Fixed(text.to_string()));
-    }
-    let names: Vec<String> =
-        jiff::tz::TimeZoneDatabase::bundled().available().map(|name| name.to_string()).collect();
-    let help = did_you_mean(text, names.iter().map(String::as_str).chain(["person"]))
-        .unwrap_or_else(|| "a zone is `person`, or a name such as `Europe/Berlin`".to_string());
-    reader.problem_with(node.at, format!("there is no time zone `{text}`"), Some(help));
-    None
-}
-
-fn duration(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<i64> {
-    let text = reader.text(node, what)?;
-    let ms = duration_ms(text);
-    if ms.is_none() {
-        let help = "write it like `20m`, `1h30m` or `7d`".to_string();
-        reader.problem_with(node.at, format!("`{text}` is no length of time"), Some(help));
-    }
-    ms
-}
-
 fn look_back(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
-    let ms = duration(reader, node, "`look_back`")?;
+    let ms = close::duration(reader, node, "`look_back`")?;
     let days = ms / DAY_MS;
     if ms % DAY_MS != 0 || !(1..=LOOK_BACK_DAYS_MAX).contains(&days) {
         let help = "a day of entries lives that long, and a digest must find it alive".to_string();
@@ -163,12 +111,14 @@ fn look_back(reader: &mut Reader<'_>, node: &Node) -> Option<u16> {
 }
 
 fn once_per(reader: &mut Reader<'_>, node: &Node) -> Option<OncePer> {
+    const WORDS: [&str; 3] = ["event", "mail", "subject"];
     match reader.text(node, "`once_per`")? {
         "event" => Some(OncePer::Event),
+        "mail" => Some(OncePer::Mail),
         "subject" => Some(OncePer::Subject),
         other => {
-            let help = did_you_mean(other, ["event", "subject"]);
-            reader.problem_with(node.at, "`once_per` is `event` or `subject`", help);
+            let help = did_you_mean(other, WORDS);
+            reader.problem_with(node.at, format!("`once_per` is {}", one_of(WORDS)), help);
             None
         }
     }
@@ -207,21 +157,26 @@ fn section(reader: &mut Reader<'_>, node: &Node) -> Option<(Section, WrittenSect
 }
 
 fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
-    const RULE: &str = "an order is `newest`, `oldest`, `{soonest: FIELD}` or `{best: FIELD}`";
+    const RULE: &str =
+        "an order is `newest`, `oldest`, `score`, `{soonest: FIELD}`, `{best: FIELD}` or `{nearest: FIELD}`";
     if let What::Text(text) = &node.what {
         match text.as_str() {
             "newest" => return Some(Order::Newest),
             "oldest" => return Some(Order::Oldest),
+            "score" => return Some(Order::Score),
             other => {
                 reader.problem_with(node.at, format!("there is no order `{other}`"), Some(RULE.to_string()));
             }
         }
         return None;
     }
-    let fields = reader.fields(node, node.at, "`order`", &["soonest", "best"])?;
-    match (fields.get("soonest"), fields.get("best")) {
-        (Some(node), None) => Some(Order::Soonest(reader.text(node, "`soonest`")?.to_string())),
-        (None, Some(node)) => Some(Order::Best(reader.text(node, "`best`")?.to_string())),
+    let fields = reader.fields(node, node.at, "`order`", &["soonest", "best", "nearest"])?;
+    match (fields.get("soonest"), fields.get("best"), fields.get("nearest")) {
+        (Some(node), None, None) => Some(Order::Soonest(reader.text(node, "`soonest`")?.to_string())),
+        (None, Some(node), None) => Some(Order::Best(reader.text(node, "`best`")?.to_string())),
+        (None, None, Some(node)) => Some(Order::Nearest(reader.text(node, "`nearest`")?.to_string())),
+        // What is there instead has its message.
+        (None, None, None) if fields.strange => None,
         _ => {
             reader.problem_with(node.at, "one order at a time", Some(RULE.to_string()));
             None
@@ -243,6 +198,7 @@ pub(crate) fn resolve(
     let mut told = BTreeSet::new();
     let mut complete = true;
     for (section, places) in plan.sections.iter().zip(&written.sections) {
+        scored(reader, section, places, kinds);
         for (name, at) in &places.kinds {
             let Some(kind) = kinds.iter().find(|kind| kind.name.as_str() == name) else {
                 let help = did_you_mean(name, kinds.iter().map(|kind| kind.name.as_str()));
@@ -275,11 +231,21 @@ pub(crate) fn resolve(
     complete.then_some(types)
 }
 
+/// Only who is listed has a score: where nobody is, ordering by it would do nothing.
+fn scored(reader: &mut Reader<'_>, section: &Section, places: &WrittenSection, kinds: &[kinds::Written]) {
+    let mut told = kinds.iter().filter(|kind| section.kinds.contains(&kind.name)).peekable();
+    if section.order == Order::Score && told.peek().is_some() && !told.any(|kind| kind.to.is_listed()) {
+        let help = "only a kind with `to: listed` has scores".to_string();
+        reader.problem_with(places.order, "no kind of this section has a score", Some(help));
+    }
+}
+
 fn ordered(reader: &mut Reader<'_>, order: &Order, at: At, subject: &SubjectType) {
     let (field, wanted) = match order {
-        Order::Newest | Order::Oldest => return,
+        Order::Newest | Order::Oldest | Order::Score => return,
         Order::Soonest(field) => (field, FieldType::Time),
         Order::Best(field) => (field, FieldType::Number),
+        Order::Nearest(field) => (field, FieldType::Place),
     };
     match subject.fields.get(field) {
         Some(found) if *found == wanted => {}
@@ -287,7 +253,9 @@ fn ordered(reader: &mut Reader<'_>, order: &Order, at: At, subject: &SubjectType
         None => {
             let fitting =
                 subject.fields.iter().filter(|(_, found)| **found == wanted).map(|(name, _)| name.as_str());
-            let help = did_you_mean(field, fitting);
+            let help = did_you_mean(field, fitting).or_else(|| {
+                (field == "score").then(|| "`order: score` is by the score of who is listed".to_string())
+            });
             reader.problem_with(at, format!("`{}` has no field `{field}` to order by", subject.name), help);
         }
     }

@@ -1,9 +1,8 @@
 //! Reading the tree: maps with known keys, texts, numbers. Whatever is wrong is noted with its place and
 //! reading goes on, so that one look at the messages is enough.
 
-use model::limits::ID_BYTES_MAX;
-
 use crate::{
+    limits::NAME_BYTES_MAX,
     problem::{Problem, Problems, Source, nearest, one_of},
     yaml::{At, Key, Node, What},
 };
@@ -21,6 +20,8 @@ pub(crate) struct Fields<'a> {
     what: String,
     /// Keys that a slip was probably meant for; that they are missing too is no news.
     meant: Vec<String>,
+    /// Whether a key is not known, which has been said.
+    pub strange: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -50,10 +51,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A map of which all keys are known; `at` is where to say that one is missing. An unknown key is a problem, the rest is read all the same.
+    /// A map of which all keys are known; `at` is where to say that one is missing. An unknown key is a
+    /// problem, the rest is read all the same.
     pub fn fields<'n>(&mut self, node: &'n Node, at: At, what: &str, known: &[&str]) -> Option<Fields<'n>> {
         let map = self.map(node, what)?;
         let mut meant = Vec::new();
+        let mut strange = false;
         for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
             let near = nearest(&key.name, known.iter().copied());
             let help = match near {
@@ -61,9 +64,10 @@ impl<'a> Reader<'a> {
                 None => format!("{what} has {}", one_of(known.iter().copied())),
             };
             meant.extend(near.map(str::to_string));
+            strange = true;
             self.problem_with(key.at, format!("{what} has no key `{}`", key.name), Some(help));
         }
-        Some(Fields { map, at, what: what.to_string(), meant })
+        Some(Fields { map, at, what: what.to_string(), meant, strange })
     }
 
     pub fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
@@ -116,6 +120,12 @@ impl<'a> Reader<'a> {
 
     /// Checks that a key could be a name.
     pub fn name(&mut self, key: &Key, what: &str) -> bool {
+        if key.name.len() > NAME_BYTES_MAX {
+            let message =
+                format!("the name of {what} has {} bytes, more than {NAME_BYTES_MAX}", key.name.len());
+            self.problem(key.at, message);
+            return false;
+        }
         let good = is_name(&key.name);
         if !good {
             let rule = "a name has small letters, digits and `_`, and begins with a letter";
@@ -148,7 +158,5 @@ impl<'a> Fields<'a> {
 /// Letters, digits and `_`, so that a name can stand in an expression.
 pub(crate) fn is_name(name: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(word)
-        && name.len() <= ID_BYTES_MAX / 2
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(word)
 }

@@ -1,8 +1,8 @@
 //! From what an upstream service states, as JSON, to typed cells.
 
 use model::{
-    Cell, Millis, Place, State, SubjectRef, Value,
-    limits::{REFS_MAX, TEXT_BYTES_MAX},
+    Cell, Millis, Person, Place, State, SubjectRef, Value,
+    limits::{ID_BYTES_MAX, REFS_MAX, TEXT_BYTES_MAX},
 };
 use serde_json::{Map, Value as Json};
 
@@ -70,6 +70,10 @@ fn value(field: &FieldType, json: &Json) -> Result<Value, String> {
             list.iter().map(|one| reference(target, one)).collect::<Result<_, _>>().map(Value::Refs)
         }
         FieldType::Place => place(json).map(Value::Place).ok_or_else(found),
+        FieldType::Person => {
+            let person = json.as_str().and_then(|text| Person::new(text).ok());
+            person.map(|person| Value::text(person.as_str())).ok_or_else(found)
+        }
     }
 }
 
@@ -88,8 +92,8 @@ fn reference(target: &str, json: &Json) -> Result<SubjectRef, String> {
 
 fn place(json: &Json) -> Option<Place> {
     let map = json.as_object()?;
-    let degrees = |name: &str, most: f64| map.get(name)?.as_f64().filter(|degrees| degrees.abs() <= most);
-    Some(Place { lat: degrees("lat", 90.0)?, lon: degrees("lon", 180.0)? })
+    let degrees = |name: &str| map.get(name)?.as_f64();
+    Place::new(degrees("lat")?, degrees("lon")?)
 }
 
 /// What a field must be, with an example where the word alone does not say it.
@@ -102,6 +106,7 @@ fn expected(field: &FieldType) -> String {
         FieldType::Time => "a time like `2026-11-27T18:00:00Z`".to_string(),
         FieldType::Ref(target) => format!("a reference like `{target}:7`"),
         FieldType::Refs(target) => format!("a list of at most {REFS_MAX} references like `{target}:7`"),
+        FieldType::Person => format!("a person's id, a text of 1 to {ID_BYTES_MAX} bytes"),
         FieldType::Place => "a place like {\"lat\": 52.5, \"lon\": 13.4}".to_string(),
     }
 }

@@ -34,10 +34,13 @@ pub enum FieldType {
     /// Several of this type.
     Refs(String),
     Place,
+    /// The id of one person.
+    Person,
 }
 
 /// The words by which types are written.
-const TYPES: [&str; 8] = ["text", "url", "number", "flag", "time", "ref TYPE", "refs TYPE", "place"];
+const TYPES: [&str; 9] =
+    ["text", "url", "number", "flag", "time", "ref TYPE", "refs TYPE", "place", "person"];
 
 /// Says which field is the name; not a field itself.
 const CALLED: &str = "called";
@@ -56,6 +59,7 @@ impl FieldType {
             ("flag", None) => Self::Flag,
             ("time", None) => Self::Time,
             ("place", None) => Self::Place,
+            ("person", None) => Self::Person,
             ("ref", Some(target)) => Self::Ref(target.to_string()),
             ("refs", Some(target)) => Self::Refs(target.to_string()),
             _ => return None,
@@ -67,7 +71,9 @@ impl FieldType {
     pub fn target(&self) -> Option<&str> {
         match self {
             Self::Ref(target) | Self::Refs(target) => Some(target),
-            Self::Text | Self::Url | Self::Number | Self::Flag | Self::Time | Self::Place => None,
+            Self::Text | Self::Url | Self::Number | Self::Flag | Self::Time | Self::Place | Self::Person => {
+                None
+            }
         }
     }
 }
@@ -83,6 +89,7 @@ impl fmt::Display for FieldType {
             Self::Ref(target) => write!(f, "ref {target}"),
             Self::Refs(target) => write!(f, "refs {target}"),
             Self::Place => f.write_str("place"),
+            Self::Person => f.write_str("person"),
         }
     }
 }
@@ -146,7 +153,11 @@ fn field(reader: &mut Reader<'_>, node: &Node, types: &[&str]) -> Option<FieldTy
     if let Some(target) = field.target()
         && !types.contains(&target)
     {
-        let help = did_you_mean(target, types.iter().copied());
+        let help = if target == FieldType::Person.to_string() {
+            Some("a person is no subject; the type is `person` alone".to_string())
+        } else {
+            did_you_mean(target, types.iter().copied())
+        };
         reader.problem_with(node.at, format!("there is no subject `{target}`"), help);
         return None;
     }

@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 mod slips;
+mod truths;
+mod wide;
 
 use crate::{Catalogue, Facts, Problems, limits::FILE_BYTES_MAX};
 
@@ -64,10 +66,10 @@ fn good() -> Catalogue {
     parse_with(GOOD, MJML).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// All messages about the good catalogue with one piece of it replaced, each as `line:column: what; help`.
-fn messages(piece: &str, by: &str) -> String {
-    assert!(GOOD.matches(piece).count() == 1, "`{piece}` must be there once");
-    said(parse_with(&GOOD.replace(piece, by), MJML))
+/// All messages about a catalogue with one piece of it replaced, each as `line:column: what; help`.
+fn messages(text: &str, piece: &str, by: &str) -> String {
+    assert!(text.matches(piece).count() == 1, "`{piece}` must be there once");
+    said(parse_with(&text.replace(piece, by), if text == GOOD { MJML } else { wide::MJML }))
 }
 
 fn said(result: Result<Catalogue, Problems>) -> String {
@@ -83,9 +85,16 @@ fn said(result: Result<Catalogue, Problems>) -> String {
 
 #[test]
 fn slips_are_found_where_they_are() {
-    for (piece, by, expected) in slips::SLIPS {
-        assert_eq!(messages(piece, by), *expected, "`{piece}` became `{by}`");
+    let mut wrong = Vec::new();
+    for (text, slips) in [(GOOD, slips::SLIPS), (wide::WIDE, wide::SLIPS)] {
+        for (piece, by, expected) in slips {
+            let found = messages(text, piece, by);
+            if found != *expected {
+                wrong.push(format!("`{piece}` became `{by}`\n  expected {expected:?}\n  found    {found:?}"));
+            }
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 fn subject(text: &str) -> SubjectRef {
@@ -167,7 +176,8 @@ fn a_condition_cannot_run_for_long() {
 
 /// What becomes of fields: the cells, or the message.
 fn cells(of: &str, json: &serde_json::Value) -> String {
-    match good().state(&subject(of), json.as_object().unwrap(), 3) {
+    let catalogue = if of.starts_with("match") { wide::wide() } else { good() };
+    match catalogue.state(&subject(of), json.as_object().unwrap(), 3) {
         Ok(state) => {
             let cells = state.cells.iter().map(|(name, cell)| {
                 assert_eq!(cell.version, 3);
@@ -199,6 +209,14 @@ fn json_becomes_typed_cells() {
         ("work:1", json!({"author": "7"}), "work:1: field `author` is a reference like `author:7`, found the text \"7\""),
         ("event:1", json!({"authors": ["author:1", 2]}), "event:1: field `authors` is a list of at most 100 references like `author:7`, found 2"),
         ("event:1", json!({"authors": vec!["author:1"; 101]}), "event:1: field `authors` is a list of at most 100 references like `author:7`, found a list of 101"),
+        ("match:1", json!({"one": "ann", "other": null}), "one=ann other=gone"),
+        ("match:1", json!({"one": ""}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found the text \"\""),
+        ("match:1", json!({"one": " ann"}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found the text \" ann\""),
+        ("match:1", json!({"one": "a\u{1}"}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found the text \"a\\u{1}\""),
+        ("match:1", json!({"one": ["ann"]}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found a list of 1"),
+        ("match:1", json!({"one": 7}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found 7"),
+        ("event:1", json!({"at": {"lat": 90, "lon": -180}}), "at=90,-180"),
+        ("event:1", json!({"at": {"lat": 1, "lon": 180.5}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4}, found a map"),
         ("event:1", json!({"at": {"lat": 91, "lon": 0}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4}, found a map"),
     ] {
         assert_eq!(cells(of, &json), expected, "{of} {json}");
@@ -230,11 +248,15 @@ fn an_address_is_one_of_the_web() {
 
 #[test]
 fn examples_have_every_field_and_pass_the_conditions_that_ask_for_them() {
-    let catalogue = good();
-    for (name, declared) in &catalogue.subjects {
-        let state = catalogue.example(name);
-        assert_eq!(state.cells.len(), declared.fields.len(), "{name}");
+    for catalogue in [good(), wide::wide()] {
+        for (name, declared) in &catalogue.subjects {
+            let state = catalogue.example(name);
+            assert_eq!(state.cells.len(), declared.fields.len(), "{name}");
+        }
     }
+    let two = wide::wide().example("match");
+    assert_eq!((two.text("one"), two.text("other")), (Some("one"), Some("other")));
+    let catalogue = good();
     assert!(catalogue.example("nothing").is_empty());
     assert_eq!(catalogue.example("event").text("label"), Some("The label of a event"));
 }
@@ -246,6 +268,10 @@ fn kinds_are_found_by_their_event_and_references_by_their_fields() {
     assert_eq!(on("event.announced"), ["event_near"]);
     assert_eq!(on("event.repeated"), ["event_again"]);
     assert_eq!(on("event"), [""; 0]);
+    assert_eq!(
+        catalogue.events().collect::<Vec<_>>(),
+        ["event.announced", "event.repeated", "work.published"]
+    );
     let event =
         state(&catalogue, "event:1", json!({"authors": ["author:2", "author:1", "author:2"], "label": "x"}));
     assert_eq!(catalogue.related_refs(&event), [subject("author:1"), subject("author:2")]);
@@ -256,31 +282,42 @@ fn kinds_are_found_by_their_event_and_references_by_their_fields() {
 
 #[test]
 fn a_hash_is_of_the_rules() {
-    let hash = |piece: &str, by: &str| {
+    let hash = |text: &str, template: &str, piece: &str, by: &str| {
+        assert!(text.contains(piece), "{piece}");
         let catalogue =
-            parse_with(&GOOD.replace(piece, by), MJML).unwrap_or_else(|problems| panic!("{problems}"));
-        (catalogue.plans.by_name["daily"].hash, catalogue.hash)
+            parse_with(&text.replace(piece, by), template).unwrap_or_else(|problems| panic!("{problems}"));
+        let plans: Vec<u64> = catalogue.plans.by_name.values().map(|plan| plan.hash).collect();
+        (plans, catalogue.hash)
     };
-    let same = hash("", "");
-    assert_eq!(hash("sample", "sample"), same);
-    let rules = [
-        ("09:00", "09:01"),
-        ("7d", "8d"),
-        ("at_least: 2", "at_least: 3"),
-        ("most: 8", "most: 9"),
-        ("once_per: subject", "once_per: event"),
-        ("zone: person", "zone: UTC"),
-        ("best: score", "soonest: out"),
-    ];
-    for (piece, by) in rules {
-        let other = hash(piece, by);
-        assert!(other.0 != same.0 && other.1 != same.1, "{by}");
+    for (text, template, rules, words) in
+        [(GOOD, MJML, slips::RULES, slips::WORDS), (wide::WIDE, wide::MJML, wide::RULES, wide::WORDS)]
+    {
+        let same = hash(text, template, "", "");
+        let mut seen = vec![same.1];
+        for (piece, by) in rules {
+            let other = hash(text, template, piece, by);
+            assert!(other.0 != same.0 && !seen.contains(&other.1), "{by}");
+            seen.push(other.1);
+        }
+        for (piece, by) in words {
+            let other = hash(text, template, piece, by);
+            assert!(other.0 == same.0 && !seen.contains(&other.1), "{by}");
+            seen.push(other.1);
+        }
     }
-    let words = [("New: ", "Now: "), ("news@", "info@"), ("made", "created"), ("not subject.off", "'true'")];
-    for (piece, by) in words {
-        let other = hash(piece, by);
-        assert!(other.0 == same.0 && other.1 != same.1, "{by}");
-    }
+    // Every day of the week is daily.
+    let daily =
+        hash(GOOD, MJML, "daily: \"09:00\"", "weekly: \"09:00\", on: [sun, mon, tue, wed, thu, fri, sat]");
+    assert_eq!(daily, hash(GOOD, MJML, "", ""));
+}
+
+#[test]
+fn a_name_fits_an_id() {
+    let named = |bytes: usize| {
+        messages(GOOD, "town:   {name: text}", &format!("town: {{{}: text}}", "a".repeat(bytes)))
+    };
+    assert_eq!(named(64), "fine");
+    assert_eq!(named(65), "7:10: the name of a field has 65 bytes, more than 64");
 }
 
 #[test]
@@ -301,7 +338,12 @@ fn a_template_is_checked_as_a_file_of_its_own() {
         let found = said(parse_with(GOOD, template));
         assert_eq!(found, expected, "{template}");
     };
-    check("{{ headline }}{{ preheader }}{{ due | day }}{{ count }}", "fine");
+    check("{{ headline }}{{ preheader }}{{ due | day }}{{ count }}{{ unsubscribe }}", "fine");
+    check(
+        "{% for i in items %}{{ i.why }} {{ i.distance }} {{ i.other | default('nobody') }}{% endfor %}",
+        "fine",
+    );
+    check("{{ unsubcribe }}", "mail/daily.mjml:1:4: there is no `unsubcribe`; did you mean `unsubscribe`?");
     check("\n{% for item in items %}{{ item.subject.title }}{{ item.subject.label }}{% endfor %}", "fine");
     check("\n {{ item.says }}", "mail/daily.mjml:2:5: there is no `item`; did you mean `items`?");
     check(
@@ -317,7 +359,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
     check("{% if name %}{% set x = 1 %}{% endif %}{{ x + 1 }}", "fine");
     check(
         "{% for x in [1] %}{% endfor %}{{ x }}",
-        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `items`, `name`, `preheader` or `sections`",
+        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `items`, `name`, `preheader`, `sections` or `unsubscribe`",
     );
     check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
     check(
@@ -398,12 +440,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn no_file_is_too_odd_to_be_read(cut in 0..GOOD.len(), len in 0_usize..40, piece in "\\PC{0,12}|[\\[\\]{}:,'\"%&*!|>#\n -]{0,12}") {
-        let mut text = GOOD.to_string();
+    fn no_file_is_too_odd_to_be_read(of_wide: bool, cut in 0..GOOD.len().max(wide::WIDE.len()), len in 0_usize..40, piece in "\\PC{0,12}|[\\[\\]{}:,'\"%&*!|>#\n -]{0,12}") {
+        let (whole, template) = if of_wide { (wide::WIDE, wide::MJML) } else { (GOOD, MJML) };
+        let mut text = whole.to_string();
+        let cut = cut.min(text.len());
         let start = (0..=cut).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let end = (start + len..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(start);
         text.replace_range(start..end, &piece);
-        if let Err(problems) = parse_with(&text, MJML) {
+        if let Err(problems) = parse_with(&text, template) {
             for problem in &problems.0 {
                 prop_assert!(problem.line >= 1 && problem.column >= 1, "{problem}");
             }
@@ -417,9 +461,9 @@ proptest! {
 
     #[test]
     fn every_json_is_a_value_or_a_message(text in any::<String>(), number in any::<f64>(), flag: bool) {
-        let catalogue = good();
+        let (good, wide) = (good(), wide::wide());
         let values = [json!(text), json!(number), json!(flag), json!([text, number]), json!({"lat": number, "lon": text}), json!(null)];
-        for (of, declared) in &catalogue.subjects {
+        for (catalogue, (of, declared)) in [&good, &wide].into_iter().flat_map(|one| one.subjects.iter().map(move |of| (one, of))) {
             for (field, json) in declared.fields.keys().flat_map(|field| values.iter().map(move |json| (field, json))) {
                 let data = serde_json::Map::from_iter([(field.clone(), json.clone())]);
                 let _state = catalogue.state(&subject(&format!("{of}:1")), &data, 1);

@@ -1,43 +1,162 @@
 //! Whether an entry still holds: asked when a window closes and again right before a send, by the same
 //! rules in both places.
+//!
+//! Each reason is asked three things in this order: whether the audience still finds the person, whether
+//! the person muted it, and whether the kind's condition is true. One reason that passes is enough. If none
+//! does, the answer is that of the reason which came furthest; of those that the audience does not find any
+//! more it is the first of [`Why::Unfollowed`], [`Why::MovedAway`], [`Why::NoLongerTrue`] and
+//! [`Why::KindGone`].
 
 use std::collections::BTreeSet;
 
 use model::{
-    Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, person::profile,
+    Because, Channel, Person, Place, Reason, State, SubjectRef, Tenant, Value, Why, World,
+    person::{mutes, notes, profile},
 };
 
-use crate::{Catalogue, Facts};
+use crate::{Audience, Catalogue, Facts, KindDef};
 
-/// The reasons that still hold: the person still follows, and the kind's condition is true.
-pub fn still(
-    world: &World,
-    (tenant, person): (&Tenant, &Person),
-    subject: &SubjectRef,
-    reasons: &BTreeSet<Reason>,
-    catalogue: &Catalogue,
-) -> Result<Vec<Reason>, Why> {
-    let follows = |reason: &&Reason| match &reason.because {
-        Because::Follows(target) => world.follows(tenant, person, target),
-    };
-    let followed: Vec<&Reason> = reasons.iter().filter(follows).collect();
-    if followed.is_empty() {
-        return Err(Why::Unfollowed);
-    }
-    let holding =
-        followed.into_iter().filter(|reason| condition_holds(world, tenant, subject, reason, catalogue));
-    let holding: Vec<Reason> = holding.cloned().collect();
-    if holding.is_empty() { Err(Why::NoLongerTrue) } else { Ok(holding) }
+/// Who would be told, and what is known of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a> {
+    pub tenant: &'a Tenant,
+    pub person: &'a Person,
+    pub profile: &'a State,
+    pub mutes: &'a State,
+    pub notes: &'a State,
 }
 
-fn condition_holds(
+/// What would be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    pub subject: &'a SubjectRef,
+    /// Who did it.
+    pub actor: Option<&'a Person>,
+    pub reasons: &'a BTreeSet<Reason>,
+}
+
+/// How far a reason came that does not hold; the furthest one is the answer.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Fell {
+    NotFound(usize),
+    Muted,
+    Untrue,
+}
+
+/// Why the audience does not find a person any more, the one to be said last first.
+const NOT_FOUND: [Why; 4] = [Why::KindGone, Why::NoLongerTrue, Why::MovedAway, Why::Unfollowed];
+
+impl Fell {
+    fn not_found(why: Why) -> Self {
+        Self::NotFound(NOT_FOUND.iter().position(|known| *known == why).unwrap_or(0))
+    }
+
+    fn why(&self) -> Why {
+        match self {
+            Self::NotFound(rank) => NOT_FOUND.get(*rank).copied().unwrap_or(Why::NoLongerTrue),
+            Self::Muted => Why::Muted,
+            Self::Untrue => Why::NoLongerTrue,
+        }
+    }
+}
+
+/// The reasons that still hold, or why none does.
+pub fn still(
     world: &World,
-    tenant: &Tenant,
-    subject: &SubjectRef,
+    reader: &Reader<'_>,
+    told: &Told<'_>,
+    catalogue: &Catalogue,
+) -> Result<Vec<Reason>, Why> {
+    let mut holding = Vec::new();
+    let mut furthest = None;
+    for reason in told.reasons {
+        match holds(world, reader, told, reason, catalogue) {
+            Ok(()) => holding.push(reason.clone()),
+            Err(fell) => furthest = furthest.max(Some(fell)),
+        }
+    }
+    if holding.is_empty() {
+        // Without any reason there is nothing that could be true.
+        return Err(furthest.map_or(Why::NoLongerTrue, |fell| fell.why()));
+    }
+    Ok(holding)
+}
+
+fn holds(
+    world: &World,
+    reader: &Reader<'_>,
+    told: &Told<'_>,
     reason: &Reason,
     catalogue: &Catalogue,
-) -> bool {
-    let Some(kind) = catalogue.kinds.get(&reason.kind) else { return false };
+) -> Result<(), Fell> {
+    let kind = catalogue.kinds.get(&reason.kind).ok_or_else(|| Fell::not_found(Why::KindGone))?;
+    found(world, reader, told, &reason.because, kind).map_err(Fell::not_found)?;
+    if is_muted(world, reader, told, reason, kind) {
+        return Err(Fell::Muted);
+    }
+    if condition_holds(world, reader.tenant, told.subject, kind) { Ok(()) } else { Err(Fell::Untrue) }
+}
+
+/// Whether the audience finds the person still.
+fn found(
+    world: &World,
+    reader: &Reader<'_>,
+    told: &Told<'_>,
+    because: &Because,
+    kind: &KindDef,
+) -> Result<(), Why> {
+    let state = world.state(reader.tenant, told.subject);
+    let names = |field: &str, person: &Person| {
+        state.and_then(|state| state.text(field)).is_some_and(|named| named == person.as_str())
+    };
+    let (holds, why) = match (because, &kind.to) {
+        (Because::Follows(target), _) => {
+            (world.follows(reader.tenant, reader.person, target), Why::Unfollowed)
+        }
+        (Because::Near, Audience::Near { field, within_km }) => {
+            let places = place(Some(reader.profile), profile::PLACE).zip(place(state, field));
+            (places.is_some_and(|(one, other)| one.distance_km(other) <= *within_km), Why::MovedAway)
+        }
+        (Because::Named, Audience::Person(field)) => (names(field, reader.person), Why::NoLongerTrue),
+        (Because::Mutual(with), Audience::Mutual(one, other)) => {
+            let are = |one: &str, other: &str| names(one, reader.person) && names(other, with);
+            (with != reader.person && (are(one, other) || are(other, one)), Why::NoLongerTrue)
+        }
+        // The kind has another audience by now, and cannot be asked.
+        (Because::Near | Because::Named | Because::Mutual(_), _) => (false, Why::NoLongerTrue),
+        // Who was listed stays so, and a message to everyone is for whoever was there.
+        (Because::Listed(_) | Because::Everyone, _) => return Ok(()),
+    };
+    if holds { Ok(()) } else { Err(why) }
+}
+
+fn place(state: Option<&State>, field: &str) -> Option<Place> {
+    match state?.get(field)? {
+        Value::Place(place) => Some(*place),
+        _ => None,
+    }
+}
+
+/// Whether the person muted the kind, who did it, what it is about, or what that hangs on. Who mutes a
+/// person does not hear of being one of two with them either.
+fn is_muted(world: &World, reader: &Reader<'_>, told: &Told<'_>, reason: &Reason, kind: &KindDef) -> bool {
+    // Nearly nobody mutes anything.
+    if reader.mutes.is_empty() {
+        return false;
+    }
+    let muted = |name: String| flag(reader.mutes, &name);
+    let party = match &reason.because {
+        Because::Mutual(other) => Some(other),
+        _ => None,
+    };
+    let state = world.state(reader.tenant, told.subject);
+    muted(mutes::kind(&reason.kind))
+        || told.actor.into_iter().chain(party).any(|person| muted(mutes::actor(person)))
+        || muted(mutes::subject(told.subject))
+        || kind.threads(told.subject, state).iter().any(|of| muted(mutes::thread(of)))
+}
+
+fn condition_holds(world: &World, tenant: &Tenant, subject: &SubjectRef, kind: &KindDef) -> bool {
     let Some(condition) = &kind.holds else { return true };
     let unknown = State::default();
     let state = world.state(tenant, subject).unwrap_or(&unknown);
@@ -46,23 +165,36 @@ fn condition_holds(
     condition.holds(&Facts { subject, state, related: &related }).unwrap_or(false)
 }
 
-/// The subjects whose follows decide about these reasons.
-pub fn targets<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> BTreeSet<SubjectRef> {
-    let target = |reason: &'a Reason| match &reason.because {
-        Because::Follows(target) => target.clone(),
-    };
-    reasons.into_iter().map(target).collect()
+/// What the world must hold to ask these reasons: the subjects whose follows decide about them, and the
+/// persons whom they speak of beside the reader.
+pub fn wants<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> (BTreeSet<SubjectRef>, BTreeSet<Person>) {
+    let (mut follows, mut others) = (BTreeSet::new(), BTreeSet::new());
+    for reason in reasons {
+        match &reason.because {
+            Because::Follows(target) => {
+                follows.insert(target.clone());
+            }
+            Because::Mutual(other) => {
+                others.insert(other.clone());
+            }
+            Because::Near | Because::Named | Because::Listed(_) | Because::Everyone => {}
+        }
+    }
+    (follows, others)
 }
 
 /// Whether a person may be told anything on a channel.
-pub fn reachable(profile: &State, channel: Channel) -> Result<(), Why> {
-    let flag = |name| profile.get(name).and_then(Value::as_flag).unwrap_or(false);
-    if flag(profile::ERASED) {
+pub fn reachable(reader: &Reader<'_>, channel: Channel) -> Result<(), Why> {
+    if flag(reader.notes, notes::ERASED) {
         return Err(Why::Erased);
     }
     match channel {
-        Channel::Email if flag(profile::EMAIL_OFF) => Err(Why::Unsubscribed),
-        Channel::Email if profile.text(profile::EMAIL).is_none() => Err(Why::NoAddress),
+        Channel::Email if flag(reader.profile, profile::EMAIL_OFF) => Err(Why::Unsubscribed),
+        Channel::Email if reader.profile.text(profile::EMAIL).is_none() => Err(Why::NoAddress),
         Channel::Email => Ok(()),
     }
+}
+
+fn flag(state: &State, name: &str) -> bool {
+    state.get(name).and_then(Value::as_flag).unwrap_or(false)
 }

@@ -40,6 +40,20 @@ pub(crate) fn duration_ms(text: &str) -> Option<i64> {
     (last != i64::MAX).then_some(sum)
 }
 
+/// `40 km`, `1.5 km`, `500 m`, as kilometres.
+pub(crate) fn distance_km(text: &str) -> Option<f64> {
+    let (number, metres) = match text.strip_suffix("km") {
+        Some(number) => (number, 1_000.0),
+        None => (text.strip_suffix('m')?, 1.0),
+    };
+    let number = number.trim_end_matches(' ');
+    // Rust would read `inf` and `1e9` too.
+    let plain = number.starts_with(|c: char| c.is_ascii_digit())
+        && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let number: f64 = number.parse().ok().filter(|_| plain)?;
+    Some(number * metres / 1_000.0)
+}
+
 /// The address of a page or a picture that mail may carry: http or https, absolute, without anything that
 /// could end the attribute it stands in.
 pub fn is_web_url(text: &str) -> bool {

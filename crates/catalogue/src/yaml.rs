@@ -45,6 +45,13 @@ pub struct At {
     pub len: usize,
 }
 
+impl Node {
+    /// Whether it is a list without anything in it.
+    pub fn is_empty(&self) -> bool {
+        matches!(&self.what, What::List(list) if list.is_empty())
+    }
+}
+
 impl What {
     /// What it is, for a message.
     pub fn sort(&self) -> &'static str {

@@ -1,11 +1,11 @@
 //! The decision of a turn: pure and synchronous. News and due windows go through `model::window::step` on
 //! copies of the records; what comes out are the records to write and what is ready.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use model::{
-    Day, Millis, Person, PlanName, State, Tenant,
+    Day, Kind, Millis, Person, PlanName, Tenant,
     civil::Zones,
     fault::{self, Fault},
     mark::What,
@@ -15,7 +15,7 @@ use model::{
 };
 
 use crate::{
-    facts::Facts,
+    facts::{Facts, Others},
     memory::{Memory, PersonKey},
     news::News,
 };
@@ -76,13 +76,51 @@ impl Deciding<'_> {
 
     fn hear(&self, decided: &mut Decided, key: &PersonKey, news: &News) {
         match news {
-            News::Announced { day, rows, plans } => {
-                self.step(decided, key, Input::Announced { day: *day, rows: *rows, plans });
+            News::Announced { day, rows, kinds } => {
+                let plans = self.plans_of(key, kinds);
+                self.step(decided, key, Input::Announced { day: *day, rows: *rows, plans: &plans });
             }
             News::Delivered(delivery) => self.step(decided, key, Input::Reported(delivery)),
-            // Nothing open, nothing to move.
-            News::Profile if self.record(decided, key).is_none() => {}
-            News::Profile => self.step(decided, key, Input::Moved),
+            // Nothing open, nothing to move or to release.
+            News::Profile | News::Released { .. } if self.record(decided, key).is_none() => {}
+            News::Profile => {
+                self.step(decided, key, Input::Moved);
+                self.prefer(decided, key);
+            }
+            News::Released { plan, at } => self.step(decided, key, Input::Released { plan, at: *at }),
+        }
+    }
+
+    /// The plans under which a person is told these kinds.
+    fn plans_of(&self, key: &PersonKey, kinds: &[Kind]) -> Vec<PlanName> {
+        let profile = &self.facts.known(key).profile;
+        let kinds = kinds.iter().filter_map(|kind| self.catalogue.kinds.get(kind));
+        let plans = kinds.flat_map(|kind| self.catalogue.plans_for(kind, profile));
+        let plans: BTreeSet<&PlanName> = plans.map(|plan| &plan.name).collect();
+        if plans.is_empty() {
+            // A kind that is gone still has rows in the day: every plan's closing ends them, so any window does.
+            return self.catalogue.plans.by_name.keys().take(1).cloned().collect();
+        }
+        plans.into_iter().cloned().collect()
+    }
+
+    /// What was gathered under one plan may be for another that the person prefers by now. It is told when
+    /// that one closes, and does not wait for the old one, which may be a week away.
+    fn prefer(&self, decided: &mut Decided, key: &PersonKey) {
+        let Some(record) = self.record(decided, key) else { return };
+        let profile = &self.facts.known(key).profile;
+        let mut others = Others::new();
+        for window in &record.windows {
+            for kind in self.catalogue.kinds.values().filter(|kind| kind.plans.contains(&window.plan)) {
+                let plans = self.catalogue.plans_for(kind, profile);
+                if plans.iter().all(|plan| plan.name != window.plan) {
+                    let names = plans.iter().map(|plan| &plan.name);
+                    others.extend(names.flat_map(|name| window.days.iter().map(|day| (name.clone(), *day))));
+                }
+            }
+        }
+        for (plan, day) in others {
+            self.hand_on(decided, key, plan, day);
         }
     }
 
@@ -95,9 +133,8 @@ impl Deciding<'_> {
         for window in record.windows.iter().filter(|window| window.due <= self.closing) {
             // Folded with what this very turn already owes, for two plans may share a channel.
             let Some(record) = self.record(decided, key) else { return };
-            let view = self.facts.view(key, window, record);
             let (candidates, others) = match self.catalogue.plans.by_name.get(&window.plan) {
-                Some(plan) => self.facts.candidates(key, &view, plan, self.catalogue),
+                Some(plan) => self.facts.candidates(key, window, record, plan, self.catalogue),
                 None => Default::default(),
             };
             self.step(decided, key, Input::Due { window, candidates });
@@ -111,7 +148,8 @@ impl Deciding<'_> {
         decided.records.insert(key.clone(), record);
     }
 
-    /// A day holds something for a plan that has no window for it: its kind was told under another one before.
+    /// A day holds something for a plan that has no window for it: its kind was told under another one
+    /// before, or the person preferred another one.
     fn hand_on(&self, decided: &mut Decided, key: &PersonKey, plan: PlanName, day: Day) {
         let open = |record: &PersonRecord| {
             record.windows.iter().any(|window| window.plan == plan && window.days.contains(&day))
@@ -128,9 +166,7 @@ impl Deciding<'_> {
     fn step(&self, decided: &mut Decided, key: &PersonKey, input: Input<'_>) {
         let unknown = PersonRecord::default();
         let record = self.record(decided, key).unwrap_or(&unknown);
-        let zone = self
-            .zones
-            .get_or_utc(self.facts.profiles.get(key).and_then(|state: &State| state.text(profile::ZONE)));
+        let zone = self.zones.get_or_utc(self.facts.known(key).profile.text(profile::ZONE));
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
         let plans = &self.catalogue.plans;
         let at = At { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans };

@@ -1,18 +1,21 @@
-//! What was loaded for a turn: profiles of everybody concerned, and for those whose windows are due their
+//! What was loaded for a turn: what is known of everybody concerned, and for those whose windows are due their
 //! days and the world that their entries speak of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::{
     Catalogue,
-    truth::{reachable, still},
+    truth::{Reader, Told, reachable, still},
 };
 use model::{
-    Day, DayView, EntryKey, EntryView, PlanName, Reason, Row, State, Tenant, Value, Why, World,
+    Because, Day, DayView, EntryKey, EntryView, Fate, Millis, Place, PlanName, Reason, Row, State,
+    SubjectRef, Value, Why, World,
     closing::Candidate,
     entry::DayKey,
-    person::{PersonRecord, Window},
-    plan::{Order, Plan},
+    fault::{self, Fault},
+    limits::AHEAD_MS_MAX,
+    person::{PersonRecord, Window, profile},
+    plan::{OncePer, Order, Plan, Plans},
 };
 
 use crate::memory::PersonKey;
@@ -20,21 +23,56 @@ use crate::memory::PersonKey;
 /// All that a decision looks at beside the records.
 #[derive(Default, Debug)]
 pub struct Facts {
-    pub profiles: BTreeMap<PersonKey, State>,
+    pub known: BTreeMap<PersonKey, Known>,
     pub days: BTreeMap<DayKey, Vec<Row>>,
     pub world: World,
 }
+
+/// What is known of a person.
+#[derive(Default, Clone, Debug)]
+pub struct Known {
+    pub profile: State,
+    /// This and the notes matter at a closing, and are loaded only for one.
+    pub mutes: State,
+    pub notes: State,
+}
+
+/// Of whom nothing is known.
+static NOBODY: Known = {
+    const NOTHING: State = State { cells: BTreeMap::new() };
+    Known { profile: NOTHING, mutes: NOTHING, notes: NOTHING }
+};
 
 /// The day of a person.
 pub fn day_key(key: &PersonKey, day: Day) -> DayKey {
     DayKey { tenant: key.0.clone(), person: key.1.clone(), day }
 }
 
+/// The days that a closing reads. What it tells is in the window's own days; but a plan that says a subject
+/// once within its look-back has to see what was told in all of that.
+pub fn days_to_read(window: &Window, plans: &Plans, now: Millis) -> BTreeSet<Day> {
+    let mut days = window.days.clone();
+    if let Some(plan) = plans.by_name.get(&window.plan).filter(|plan| plan.once_per == OncePer::Subject) {
+        let newest = Day::of(now.plus(AHEAD_MS_MAX));
+        let look_back = (plan.oldest(window.due).0..=newest.0).map(Day);
+        days.extend(look_back.filter(|day| day.expires() > now));
+    }
+    days
+}
+
 impl Facts {
-    /// The days of a window, folded with the marks that are still owed to them.
-    pub fn view(&self, key: &PersonKey, window: &Window, record: &PersonRecord) -> DayView {
-        let rows =
-            window.days.iter().flat_map(|day| self.days.get(&day_key(key, *day)).into_iter().flatten());
+    pub fn known(&self, key: &PersonKey) -> &Known {
+        self.known.get(key).unwrap_or(&NOBODY)
+    }
+
+    fn reader<'a>(&'a self, key: &'a PersonKey) -> Reader<'a> {
+        let Known { profile, mutes, notes } = self.known(key);
+        Reader { tenant: &key.0, person: &key.1, profile, mutes, notes }
+    }
+
+    /// Some days, folded with the marks that are still owed to them.
+    fn view(&self, key: &PersonKey, days: impl Iterator<Item = Day>, record: &PersonRecord) -> DayView {
+        let rows = days.flat_map(|day| self.days.get(&day_key(key, day)).into_iter().flatten());
         let mut view = model::fold::fold(rows);
         for row in record.owed_rows() {
             view.add(&row);
@@ -46,78 +84,114 @@ impl Facts {
     pub fn candidates(
         &self,
         key: &PersonKey,
-        view: &DayView,
+        window: &Window,
+        record: &PersonRecord,
         plan: &Plan,
         catalogue: &Catalogue,
     ) -> (Vec<Candidate>, Others) {
-        let nobody = State::default();
-        let reached = reachable(self.profiles.get(key).unwrap_or(&nobody), plan.channel);
+        let reader = self.reader(key);
+        let reached = reachable(&reader, plan.channel);
+        let told = self.told(key, window, record, plan);
+        let view = self.view(key, window.days.iter().copied(), record);
         let (mut candidates, mut others) = (Vec::new(), Others::new());
         for (at, entry) in view.entries().filter(|(_, entry)| entry.waits(plan.channel)) {
-            let holds = match ours(entry, plan, catalogue) {
+            let Some(subject) = entry.subject() else { continue };
+            let holds = match ours(entry, plan, reader.profile, catalogue) {
                 Ours::AnotherPlans(plans) => {
                     others.extend(plans.into_iter().map(|plan| (plan, at.day())));
                     continue;
                 }
                 Ours::Nobodys => Err(Why::KindGone),
-                Ours::These(reasons) => reached.map(|()| reasons),
+                Ours::These(reasons) => reached.and_then(|()| {
+                    let told = Told { subject, actor: entry.actor(), reasons: &reasons };
+                    still(&self.world, &reader, &told, catalogue)
+                }),
             };
-            candidates.extend(self.candidate(key, at, entry, holds, plan, catalogue));
+            let (reasons, holds) = match holds {
+                Ok(_) if told.contains(subject) => (Vec::new(), Err(Why::ToldBefore)),
+                Ok(reasons) => (reasons, Ok(())),
+                Err(why) => (Vec::new(), Err(why)),
+            };
+            let rank = self.rank(&reader, subject, at, &reasons, plan);
+            let (subject, maybe) = (subject.clone(), entry.maybe_sent());
+            candidates.push(Candidate { key: at, subject, reasons, rank, holds, maybe });
         }
         (candidates, others)
     }
 
-    fn candidate(
+    /// The subjects that a message on this channel told within the look-back, where the plan says each once.
+    fn told(
         &self,
         key: &PersonKey,
-        at: EntryKey,
-        entry: &EntryView,
-        reasons: Result<BTreeSet<Reason>, Why>,
+        window: &Window,
+        record: &PersonRecord,
         plan: &Plan,
-        catalogue: &Catalogue,
-    ) -> Option<Candidate> {
-        let subject = entry.subject()?.clone();
-        let still = |reasons| still(&self.world, (&key.0, &key.1), &subject, &reasons, catalogue);
-        let (reasons, holds) = match reasons.and_then(still) {
-            Ok(reasons) => (reasons, Ok(())),
-            Err(why) => (Vec::new(), Err(why)),
-        };
-        let rank = self.rank(&key.0, &subject, at, &reasons, plan);
-        Some(Candidate { key: at, subject, reasons, rank, holds, maybe: entry.maybe_sent() })
+    ) -> BTreeSet<SubjectRef> {
+        if plan.once_per != OncePer::Subject || fault::planted(Fault::ToldAgain) {
+            return BTreeSet::new();
+        }
+        let of_person = day_key(key, plan.oldest(window.due))..=day_key(key, Day(i32::MAX));
+        let days = self.days.range(of_person).map(|(key, _)| key.day);
+        let view = self.view(key, days, record);
+        let told = view.entries().filter(|(_, entry)| matches!(entry.fate(plan.channel), Fate::Told { .. }));
+        told.filter_map(|(_, entry)| entry.subject().cloned()).collect()
     }
 
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "a rank only orders, and milliseconds fit 53 bits for ages"
-    )]
     fn rank(
         &self,
-        tenant: &Tenant,
-        subject: &model::SubjectRef,
+        reader: &Reader<'_>,
+        subject: &SubjectRef,
         at: EntryKey,
         reasons: &[Reason],
         plan: &Plan,
     ) -> f64 {
         let section = reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min();
-        let field = |name: &str| self.world.state(tenant, subject).and_then(|state| state.get(name));
-        match section.and_then(|index| plan.sections.get(index)).map(|section| &section.order) {
-            None => 0.0,
-            Some(Order::Newest) => at.occurred.0 as f64,
-            Some(Order::Oldest) => -(at.occurred.0 as f64),
-            Some(Order::Soonest(name)) => match field(name) {
-                Some(Value::Time(at)) => -(at.0 as f64),
-                _ => f64::MIN,
+        let Some(section) = section.and_then(|index| plan.sections.get(index)) else { return LAST };
+        let field = |name: &str| self.world.state(reader.tenant, subject).and_then(|state| state.get(name));
+        let rank = match &section.order {
+            Order::Newest => Some(ms(at.occurred)),
+            Order::Oldest => Some(-ms(at.occurred)),
+            Order::Soonest(name) => match field(name) {
+                Some(Value::Time(at)) => Some(-ms(*at)),
+                _ => None,
             },
-            Some(Order::Best(name)) => match field(name) {
-                Some(Value::Number(number)) => *number,
-                _ => f64::MIN,
+            Order::Best(name) => match field(name) {
+                Some(Value::Number(number)) => Some(*number),
+                _ => None,
             },
-        }
+            Order::Score => {
+                let scores = reasons.iter().filter_map(|reason| match reason.because {
+                    Because::Listed(score) => Some(score),
+                    _ => None,
+                });
+                scores.max().map(model::Score::value)
+            }
+            Order::Nearest(name) => {
+                let here = place(reader.profile.get(profile::PLACE));
+                here.zip(place(field(name))).map(|(here, there)| -here.distance_km(there))
+            }
+        };
+        rank.unwrap_or(LAST)
+    }
+}
+
+/// The rank of what has nothing to be ranked by.
+const LAST: f64 = f64::MIN;
+
+#[allow(clippy::cast_precision_loss, reason = "a rank only orders, and such instants fit 53 bits for ages")]
+fn ms(at: Millis) -> f64 {
+    at.0 as f64
+}
+
+fn place(value: Option<&Value>) -> Option<Place> {
+    match value {
+        Some(Value::Place(place)) => Some(*place),
+        _ => None,
     }
 }
 
 /// Days with entries that wait for other plans. Usually these have a window for them; after a change of the
-/// catalogue that gave a kind to another plan they do not yet.
+/// catalogue that gave a kind to another plan, or of what the person prefers, they do not yet.
 pub type Others = BTreeSet<(PlanName, Day)>;
 
 /// Which of an entry's reasons concern a plan.
@@ -128,15 +202,17 @@ enum Ours {
     Nobodys,
 }
 
-fn ours(entry: &EntryView, plan: &Plan, catalogue: &Catalogue) -> Ours {
+/// Plans are chosen when an entry is told, and not when it is announced: the person may prefer another by then.
+fn ours(entry: &EntryView, plan: &Plan, profile: &State, catalogue: &Catalogue) -> Ours {
     let mut others = Vec::new();
     let mut reasons = BTreeSet::new();
     for reason in &entry.reasons {
         if let Some(kind) = catalogue.kinds.get(&reason.kind) {
-            if kind.plans.contains(&plan.name) {
+            let plans = catalogue.plans_for(kind, profile);
+            if plans.iter().any(|one| one.name == plan.name) {
                 reasons.insert(reason.clone());
             } else {
-                others.extend(kind.plans.iter().cloned());
+                others.extend(plans.into_iter().map(|one| one.name.clone()));
             }
         }
     }

@@ -2,24 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::Catalogue;
-use model::{Day, Fact, Millis, PlanName, delivery::Delivery};
+use model::{Day, Fact, Kind, Millis, PlanName, delivery::Delivery};
 use topic::{NewRecord, Record};
-use wire::{inbox::Inbox, topics};
+use wire::{
+    inbox::Inbox,
+    quarantined::{self, Unusable},
+    topics,
+};
 
 use crate::{config::GROUP, memory::PersonKey};
 
 /// One thing that concerns a person.
 #[derive(Clone, Debug, PartialEq)]
 pub enum News {
-    /// Rows were written into a day, and these plans care.
+    /// Rows of these kinds were written into a day. Which plans care is the person's choice too, so it is
+    /// seen when the profile has been loaded.
     Announced {
         day: Day,
         rows: u32,
-        plans: Vec<PlanName>,
+        kinds: Vec<Kind>,
     },
     /// The profile changed.
     Profile,
+    /// Somebody released the window of a plan by hand, at this instant.
+    Released {
+        plan: PlanName,
+        at: Millis,
+    },
     Delivered(Box<Delivery>),
 }
 
@@ -33,14 +42,12 @@ pub struct Read {
 
 /// Reads a batch. Bytes that are no record of ours are values too: they go to quarantine and the partition
 /// goes on.
-pub fn read(records: &[Record], catalogue: &Catalogue, now: Millis) -> anyhow::Result<Read> {
+pub fn read(records: &[Record], now: Millis) -> anyhow::Result<Read> {
     let mut read = Read::default();
     for record in records {
         let value = record.value.as_deref().unwrap_or_default();
         let result = match &*record.topic {
-            topics::PENDING => {
-                wire::pending::decode(value).map(|pending| announced(&mut read, pending, catalogue))
-            }
+            topics::PENDING => wire::pending::decode(value).map(|pending| announced(&mut read, pending)),
             _ => wire::inbox::decode(value).map(|inbox| heard(&mut read, inbox)),
         };
         if let Err(undecodable) = result {
@@ -50,18 +57,11 @@ pub fn read(records: &[Record], catalogue: &Catalogue, now: Millis) -> anyhow::R
     Ok(read)
 }
 
-fn announced(read: &mut Read, pending: wire::pending::Pending, catalogue: &Catalogue) {
+fn announced(read: &mut Read, pending: wire::pending::Pending) {
     for announcement in pending.announcements {
-        let mut plans: Vec<PlanName> = Vec::new();
-        for kind in announcement.kinds.iter().filter_map(|kind| catalogue.kinds.get(kind)) {
-            plans.extend(kind.plans.iter().filter(|plan| !plans.contains(plan)).cloned().collect::<Vec<_>>());
-        }
-        // A kind that is gone still has rows in the day: every plan's closing ends them, so any window does.
-        if plans.is_empty() {
-            plans.extend(catalogue.plans.by_name.keys().take(1).cloned());
-        }
-        let news = News::Announced { day: announcement.day, rows: announcement.rows, plans };
-        read.of.entry((pending.tenant.clone(), announcement.person)).or_default().push(news);
+        let (day, rows, kinds) = (announcement.day, announcement.rows, announcement.kinds);
+        let key = (pending.tenant.clone(), announcement.person);
+        read.of.entry(key).or_default().push(News::Announced { day, rows, kinds });
     }
 }
 
@@ -73,27 +73,25 @@ fn heard(read: &mut Read, inbox: Inbox) {
         Inbox::Delivery(delivery) => {
             ((delivery.tenant.clone(), delivery.person.clone()), News::Delivered(Box::new(delivery)))
         }
+        Inbox::Release { tenant, person, plan, at } => ((tenant, person), News::Released { plan, at }),
     };
     read.of.entry(key).or_default().push(news);
 }
 
 fn quarantined(record: &Record, reason: &str, now: Millis) -> anyhow::Result<NewRecord> {
-    let quarantined = wire::quarantined::Quarantined {
-        topic: record.topic.to_string(),
+    let unusable = Unusable {
+        topic: &record.topic,
         partition: record.partition,
         offset: record.offset,
         appended: Millis(record.appended),
-        key: record.key.clone(),
-        value: record.value.clone(),
-        cut: false,
-        reason: reason.to_owned(),
-        at: now,
-        room: GROUP.to_owned(),
+        key: &record.key,
+        value: record.value.as_deref(),
     };
+    let aside = quarantined::of_record(unusable, reason, GROUP, now);
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),
         partition: 0,
         key: record.key.clone(),
-        value: Some(wire::quarantined::encode(&quarantined)?),
+        value: Some(quarantined::encode(&aside)?),
     })
 }

@@ -1,7 +1,10 @@
 //! The digest in the loop: loads facts, lets [`crate::decide`] decide, hands the turn over, and writes the
 //! marks it owes once the turn is committed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -13,12 +16,12 @@ use model::{
     fault::{self, Fault},
     limits::TURN_CLOSINGS_MAX,
     partition,
-    person::{Owed, PersonRecord, profile},
+    person::{Owed, PersonRecord, notes},
     ready::Ready,
 };
 use runtime::{Clock, Quiet, Shutdown, crash};
 use store::{
-    DayRows, StateKey, Store,
+    DayRows, StateKey, Store, StoreError,
     world::{self, Wanted},
 };
 use topic::{
@@ -30,7 +33,7 @@ use wire::topics;
 use crate::{
     config::{Config, GROUP},
     decide::{Decided, Deciding},
-    facts::{Facts, day_key},
+    facts::{Facts, Known, day_key, days_to_read},
     memory::{Memory, PersonKey},
     metrics::DigestMetrics,
     news::{self, News},
@@ -117,7 +120,7 @@ impl Work for Digest {
         let now = Millis(self.ports.clock.now());
         self.write_owed(batch.partition).await?;
         let memory = self.partitions.entry(batch.partition).or_default();
-        let read = news::read(&batch.records, &self.ports.catalogue, now)?;
+        let read = news::read(&batch.records, now)?;
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
         let due = closing.map_or_else(Vec::new, |at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX));
         let closing = closing.map_or(now, Millis);
@@ -214,38 +217,60 @@ async fn load(
     due: &[PersonKey],
     (now, closing): (Millis, Millis),
 ) -> anyhow::Result<Facts> {
-    let mut facts = Facts::default();
     let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
-    let persons: std::collections::BTreeSet<&PersonKey> =
-        news.keys().chain(due).chain(acknowledged).collect();
-    let keys: Vec<StateKey> =
-        persons.iter().map(|key| StateKey::Person(key.0.clone(), key.1.clone())).collect();
-    let profiles = ports.store.states(&keys).await.context("profiles")?;
-    facts.profiles = persons.iter().map(|key| (*key).clone()).zip(profiles).collect();
+    let persons: BTreeSet<&PersonKey> = news.keys().chain(due).chain(acknowledged).collect();
+    let known = known(ports, &persons, due).await.context("persons")?;
 
     let windows = due.iter().filter_map(|key| Some((key, memory.get(key)?)));
     let windows = windows.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
-    let due_windows: Vec<_> = windows.filter(|(_, window)| window.due <= closing).collect();
-    let mut days: Vec<_> =
-        due_windows.iter().flat_map(|(key, w)| w.days.iter().map(|day| day_key(key, *day))).collect();
-    days.sort();
-    days.dedup();
+    let (mut days, mut told) = (BTreeSet::new(), BTreeSet::new());
+    for (key, window) in windows.filter(|(_, window)| window.due <= closing) {
+        days.extend(
+            days_to_read(window, &ports.catalogue.plans, now).into_iter().map(|day| day_key(key, day)),
+        );
+        told.extend(window.days.iter().map(|day| day_key(key, *day)));
+    }
+    let days: Vec<DayKey> = days.into_iter().collect();
     let rows = ports.store.read(&days, now).await.context("days")?;
-    facts.days = days.into_iter().zip(rows).collect();
+    let days: BTreeMap<DayKey, Vec<Row>> = days.into_iter().zip(rows).collect();
     let refers_to = |state: &State| ports.catalogue.related_refs(state);
-    facts.world =
-        world::load(&*ports.store, wanted(&facts.days), &refers_to).await.context("the world of the days")?;
-    Ok(facts)
+    let wanted = wanted(days.iter().filter(|(key, _)| told.contains(*key)));
+    let world = world::load(&*ports.store, wanted, &refers_to).await.context("the world of the days")?;
+    Ok(Facts { known, days, world })
 }
 
-/// What the rows of days speak of.
-fn wanted(days: &BTreeMap<DayKey, Vec<Row>>) -> Wanted {
+/// What is known of persons, in one batch: of all their profiles, and of those who are due the rest too.
+async fn known(
+    ports: &Ports,
+    persons: &BTreeSet<&PersonKey>,
+    due: &[PersonKey],
+) -> Result<BTreeMap<PersonKey, Known>, StoreError> {
+    let profiles = persons.iter().map(|key| StateKey::Person(key.0.clone(), key.1.clone()));
+    let mutes = due.iter().map(|key| StateKey::Mutes(key.0.clone(), key.1.clone()));
+    let notes = due.iter().map(|key| StateKey::Notes(key.0.clone(), key.1.clone()));
+    let keys: Vec<StateKey> = profiles.chain(mutes).chain(notes).collect();
+    let states = ports.store.states(&keys).await?;
+    let mut known: BTreeMap<PersonKey, Known> = BTreeMap::new();
+    for (key, state) in keys.into_iter().zip(states) {
+        match key {
+            StateKey::Person(tenant, person) => known.entry((tenant, person)).or_default().profile = state,
+            StateKey::Mutes(tenant, person) => known.entry((tenant, person)).or_default().mutes = state,
+            StateKey::Notes(tenant, person) => known.entry((tenant, person)).or_default().notes = state,
+            StateKey::Subject(..) => {}
+        }
+    }
+    Ok(known)
+}
+
+/// What the rows of days speak of, each thing once however many persons are told of it.
+fn wanted<'a>(days: impl Iterator<Item = (&'a DayKey, &'a Vec<Row>)>) -> Wanted {
     let mut wanted = Wanted::default();
     for (key, rows) in days {
         for row in rows {
             let Row::Entry(entry) = row else { continue };
             wanted.subjects.insert((key.tenant.clone(), entry.subject.clone()));
-            for target in truth::targets([&entry.reason]) {
+            let (follows, _) = truth::wants([&entry.reason]);
+            for target in follows {
                 wanted.follows.insert((key.tenant.clone(), key.person.clone(), target));
             }
         }
@@ -253,7 +278,7 @@ fn wanted(days: &BTreeMap<DayKey, Vec<Row>>) -> Wanted {
     wanted
 }
 
-/// Tells fan-out, through the person's profile, that a day takes no more rows.
+/// Tells fan-out, in the house's notes of the person, that a day takes no more rows.
 async fn note_full_days(ports: &Ports, full: &[(PersonKey, Day)]) -> anyhow::Result<()> {
     if full.is_empty() {
         return Ok(());
@@ -262,8 +287,8 @@ async fn note_full_days(ports: &Ports, full: &[(PersonKey, Day)]) -> anyhow::Res
         let mut state = State::default();
         // The version is the day itself: a later day wins, whoever writes first.
         let cell = Cell { version: i64::from(day.0), value: Some(Value::Number(f64::from(day.0))) };
-        state.set(profile::FULL_DAY, cell);
-        (StateKey::Person(tenant.clone(), person.clone()), state)
+        state.set(notes::FULL_DAY, cell);
+        (StateKey::Notes(tenant.clone(), person.clone()), state)
     });
     ports.store.merge(states.collect()).await.context("full days")
 }

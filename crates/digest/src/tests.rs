@@ -1,21 +1,25 @@
 //! Tests of the room on the embedded engines: what lies on `ready`, in days and in `quarantine` after it.
 
+mod counting;
+mod ranks;
+
 use std::sync::Arc;
 
 use catalogue::Catalogue;
 use model::{
-    Because, Channel, Entry, EntryKey, EventKey, Fate, Follow, Kind, Millis, Person, Reason, Row, State,
-    SubjectRef, Tenant, Value, Why,
+    Because, Cell, Channel, Crowd, Enrolment, Entry, EntryKey, EventKey, Fact, Fate, Kind, Millis, Person,
+    PlanName, Reason, Row, State, SubjectRef, Tenant, Value, Why,
     civil::Zones,
     delivery::{Delivery, Outcome},
     entry::DayKey,
     fold::fold,
+    limits::DAY_ROWS_FULL,
     partition,
-    person::profile,
+    person::{mutes, notes, profile},
     ready::Ready,
 };
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
-use store::{DayRows, StateKey, Store};
+use store::{Crowds as _, DayRows, Days as _, StateKey, States as _};
 use tempfile::TempDir;
 use topic::{NewRecord, Retention, TopicSpec, Topics};
 use wire::{Announcement, Inbox, Pending, topics};
@@ -34,27 +38,42 @@ kinds:
     while: subject.public
     says: '{{ subject.title }}'
     plans: [daily]
+  work_shown:
+    like: work_out
+    on: work.shown
+    plans: [daily, weekly]
 plans:
   daily:
     channel: email
     close: {daily: "09:00", zone: person}
     look_back: 7d
+    once_per: subject
     from: Sample <news@example.com>
     headline: News
     template: mail.mjml
     text: mail.txt
     sections:
-      - {title: Works, kinds: [work_out], most: 2, order: newest}
+      - {title: Works, kinds: [work_out, work_shown], most: 2, order: newest}
+  weekly:
+    channel: email
+    close: {weekly: "09:00", on: [wed], zone: person}
+    look_back: 14d
+    from: Sample <news@example.com>
+    headline: News
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: Works, kinds: [work_shown], most: 2, order: newest}
 "#;
 
-fn catalogue() -> Catalogue {
+fn catalogue(text: &str) -> Catalogue {
     let template = |name: &str| match name {
         "mail.mjml" => {
             Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
         }
         _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
     };
-    Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
+    Catalogue::parse(text, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A house of one room, with a clock that stands at eight in the morning.
@@ -64,7 +83,7 @@ struct World {
     quiet: Quiet,
     shutdown: Shutdown,
     topics: Arc<dyn Topics>,
-    store: Arc<dyn Store>,
+    store: Arc<counting::Counting>,
     room: Option<tokio::task::JoinHandle<anyhow::Result<()>>>,
 }
 
@@ -88,8 +107,8 @@ impl World {
         let clock = Clock::still(EIGHT);
         let topics: Arc<dyn Topics> =
             Arc::new(topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap());
-        let store: Arc<dyn Store> =
-            Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
+        let store = store::embedded::Embedded::open(&dir.path().join("store")).unwrap();
+        let store = Arc::new(counting::Counting::new(Arc::new(store)));
         let spec = |name: &str, partitions, retention| TopicSpec { name: name.into(), partitions, retention };
         let kept = Retention::Milliseconds(i64::MAX);
         let specs = [
@@ -102,10 +121,18 @@ impl World {
         topics.declare(&specs).await.unwrap();
         let (quiet, shutdown) = (Quiet::default(), Shutdown::default());
         let mut world = Self { _dir: dir, clock, quiet, shutdown, topics, store, room: None };
-        let values = [(profile::EMAIL, Some(Value::text("ann@example.com")))];
-        world.store.merge(vec![(StateKey::Person(tenant(), ann()), State::at(1, values))]).await.unwrap();
+        world.known(&ann()).await;
         world.start();
         world
+    }
+
+    /// Somebody who can be told.
+    async fn known(&self, who: &Person) {
+        let values = [(profile::EMAIL, Some(Value::text("somebody@example.com")))];
+        self.store
+            .merge(vec![(StateKey::Person(tenant(), who.clone()), State::at(1, values))])
+            .await
+            .unwrap();
     }
 
     fn start(&mut self) {
@@ -113,7 +140,7 @@ impl World {
         let ports = Ports {
             topics: self.topics.clone(),
             store: self.store.clone(),
-            catalogue: Arc::new(catalogue()),
+            catalogue: Arc::new(catalogue(CATALOGUE)),
             zones: Zones::bundled(),
             clock: self.clock.clone(),
             quiet: self.quiet.clone(),
@@ -171,26 +198,62 @@ impl World {
 
     /// Stores and announces one work of `author:1`, whom ann follows.
     async fn work(&self, n: u8, occurred: i64, public: bool) -> EntryKey {
-        let author = subject("author:1");
-        let follow = Follow { tenant: tenant(), person: ann(), target: author.clone(), version: 1, on: true };
-        self.store.follow(vec![follow]).await.unwrap();
-        let work = subject(&format!("work:{n}"));
-        let state = State::at(
-            1,
-            [("public", Some(Value::Flag(public))), ("author", Some(Value::Ref(author.clone())))],
-        );
+        self.happens(&ann(), "work_out", (n, n), occurred, public).await
+    }
+
+    /// Stores and announces an event about a work of `author:1`, whom the person follows.
+    async fn happens(
+        &self,
+        who: &Person,
+        kind: &str,
+        (event, work): (u8, u8),
+        occurred: i64,
+        public: bool,
+    ) -> EntryKey {
+        let (author, work) = (subject("author:1"), subject(&format!("work:{work}")));
+        let crowd = Crowd::Followers(author.clone());
+        let follows = Enrolment { tenant: tenant(), person: who.clone(), crowd, version: 1, on: true };
+        self.store.enrol(vec![follows]).await.unwrap();
+        let fields = [("public", Value::Flag(public)), ("author", Value::Ref(author.clone()))];
+        let state = State::at(1, fields.map(|(name, value)| (name, Some(value))));
         self.store.merge(vec![(StateKey::Subject(tenant(), work.clone()), state)]).await.unwrap();
-        let key = EntryKey { occurred: Millis(occurred), event: EventKey([n; 16]) };
-        let kind = Kind::new("work_out").unwrap();
+        let key = EntryKey { occurred: Millis(occurred), event: EventKey([event; 16]) };
+        let kind = Kind::new(kind).unwrap();
         let reason = Reason { kind: kind.clone(), because: Because::Follows(author) };
-        let day = DayKey { tenant: tenant(), person: ann(), day: key.day() };
-        let rows = vec![Row::Entry(Entry { key, reason, subject: work })];
+        let day = DayKey { tenant: tenant(), person: who.clone(), day: key.day() };
+        let actor = Some(Person::new("zoe").unwrap());
+        let rows = vec![Row::Entry(Entry { key, reason, subject: work, actor })];
         self.store.write(vec![DayRows { key: day, rows }], Millis(self.clock.now())).await.unwrap();
+        self.announce(who, kind, key, 1).await;
+        key
+    }
+
+    async fn announce(&self, who: &Person, kind: Kind, key: EntryKey, rows: u32) {
         let announcement =
-            Announcement { person: ann(), day: key.day(), rows: 1, kinds: vec![kind], full: false };
+            Announcement { person: who.clone(), day: key.day(), rows, kinds: vec![kind], full: false };
         let pending = Pending { tenant: tenant(), announcements: vec![announcement] };
         self.append(topics::PENDING, wire::pending::encode(&pending).unwrap()).await;
-        key
+    }
+
+    /// Ann says by which plan she wants her mail.
+    async fn prefers(&self, version: i64, plan: Option<&str>) {
+        let state = State::at(version, [(profile::EMAIL_PLAN, plan.map(Value::text))]);
+        self.store.merge(vec![(StateKey::Person(tenant(), ann()), state.clone())]).await.unwrap();
+        let fact = Fact::Profile { tenant: tenant(), person: ann(), state };
+        self.append(topics::INBOX, wire::inbox::encode(&Inbox::Fact(fact)).unwrap()).await;
+        self.settle().await;
+    }
+
+    async fn release(&self, at: i64) {
+        let plan = PlanName::new("daily").unwrap();
+        let release = Inbox::Release { tenant: tenant(), person: ann(), plan, at: Millis(at) };
+        self.append(topics::INBOX, wire::inbox::encode(&release).unwrap()).await;
+        self.settle().await;
+    }
+
+    /// How many entries each Ready has.
+    async fn told(&self) -> Vec<usize> {
+        self.readys().await.iter().map(|ready| ready.entries.len()).collect()
     }
 
     async fn append(&self, topic: &str, value: Vec<u8>) {
@@ -307,4 +370,175 @@ async fn a_record_that_is_spent_leaves_the_topic() {
 async fn topic_state(world: &World) -> Vec<topic::Record> {
     let partition = partition::of_person(&tenant(), &ann());
     world.topics.read(topics::WINDOWS, partition, 0, 100).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subject_is_told_once_within_the_look_back() {
+    let world = World::new().await;
+    let first = world.work(1, EIGHT, true).await;
+    world.to(EIGHT + HOUR).await;
+    world.to(EIGHT + 2 * DAY).await;
+    // The same work again on another day, in another kind, and one that is new.
+    let again = world.happens(&ann(), "work_out", (2, 1), EIGHT + 2 * DAY, true).await;
+    let shown = world.happens(&ann(), "work_shown", (3, 1), EIGHT + DAY, true).await;
+    let other = world.work(4, EIGHT + 2 * DAY, true).await;
+    world.to(EIGHT + 2 * DAY + HOUR).await;
+    let readys = world.readys().await;
+    let told: Vec<Vec<EntryKey>> =
+        readys.iter().map(|ready| ready.entries.iter().map(|entry| entry.key).collect()).collect();
+    assert_eq!(told, [vec![first], vec![other]]);
+    for key in [again, shown] {
+        assert_eq!(world.fate(key).await, Fate::Ended(Why::ToldBefore), "{key}");
+    }
+    // Seven days after the day of what was told it is still once, and then it may be told again.
+    let still = world.happens(&ann(), "work_out", (5, 1), EIGHT + 6 * DAY, true).await;
+    world.to(EIGHT + 7 * DAY + HOUR).await;
+    assert_eq!(world.fate(still).await, Fate::Ended(Why::ToldBefore));
+    world.to(EIGHT + 8 * DAY).await;
+    let anew = world.happens(&ann(), "work_out", (6, 1), EIGHT + 8 * DAY, true).await;
+    world.to(EIGHT + 8 * DAY + HOUR).await;
+    assert!(matches!(world.fate(anew).await, Fate::Told { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_told_in_a_ready_that_came_back_is_not_told_before() {
+    let world = World::new().await;
+    let first = world.work(1, EIGHT, true).await;
+    world.to(EIGHT + HOUR).await;
+    let ready = world.readys().await.remove(0);
+    let delivery = Delivery {
+        ready: ready.id,
+        tenant: tenant(),
+        person: ann(),
+        plan: ready.plan.clone(),
+        key: ready.key.clone(),
+        channel: ready.channel,
+        attempt: 0,
+        at: Millis(EIGHT + HOUR + 1),
+        outcome: Outcome::Unknown { back: vec![first], left: Vec::new() },
+    };
+    world.append(topics::INBOX, wire::inbox::encode(&Inbox::Delivery(delivery)).unwrap()).await;
+    let again = world.happens(&ann(), "work_out", (2, 1), EIGHT + HOUR, true).await;
+    world.to(EIGHT + HOUR + DAY).await;
+    assert_eq!(world.told().await, [1, 2], "both entries, said once");
+    assert!(matches!(world.fate(again).await, Fate::Told { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_days_that_were_announced_are_told() {
+    let world = World::new().await;
+    world.work(1, EIGHT, true).await;
+    // Written, and its announcement is still on its way: a closing that looks back on that day leaves it alone.
+    let early = EntryKey { occurred: Millis(EIGHT - DAY), event: EventKey([9; 16]) };
+    let kind = Kind::new("work_out").unwrap();
+    let reason = Reason { kind: kind.clone(), because: Because::Follows(subject("author:1")) };
+    let row = Row::Entry(Entry { key: early, reason, subject: subject("work:1"), actor: None });
+    let day = DayKey { tenant: tenant(), person: ann(), day: early.day() };
+    world.store.write(vec![DayRows { key: day, rows: vec![row] }], Millis(EIGHT)).await.unwrap();
+    world.to(EIGHT + HOUR).await;
+    assert_eq!(world.told().await, [1]);
+    assert_eq!(world.fate(early).await, Fate::Waiting { carried: false });
+    world.announce(&ann(), kind, early, 1).await;
+    world.to(EIGHT + HOUR + DAY).await;
+    assert_eq!(world.fate(early).await, Fate::Ended(Why::ToldBefore));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_released_window_closes_at_once_and_only_once() {
+    let world = World::new().await;
+    for n in 1..=3 {
+        world.work(n, EIGHT - i64::from(n), true).await;
+    }
+    world.to(EIGHT + HOUR / 6).await;
+    world.release(EIGHT + HOUR / 6).await;
+    assert_eq!(world.told().await, [2]);
+    assert_eq!(world.readys().await[0].due, Millis(EIGHT + HOUR / 6));
+    // The record comes again, and what is left waits for the next date all the same.
+    world.release(EIGHT + HOUR / 6).await;
+    world.to(EIGHT + HOUR + DAY - 1).await;
+    assert_eq!(world.told().await, [2]);
+    world.to(EIGHT + HOUR + DAY).await;
+    assert_eq!(world.told().await, [2, 1]);
+    // Nothing is open, and nothing is released.
+    world.release(EIGHT + HOUR + DAY).await;
+    assert_eq!(world.told().await, [2, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_follows_the_plan_that_is_preferred() {
+    let world = World::new().await;
+    // It is a Saturday; the week's mail is on Wednesdays.
+    let shown = world.happens(&ann(), "work_shown", (1, 1), EIGHT, true).await;
+    let out = world.work(2, EIGHT, true).await;
+    world.settle().await;
+    world.prefers(2, Some("weekly")).await;
+    world.to(EIGHT + HOUR).await;
+    assert_eq!(world.told().await, [1], "a kind that has no weekly mail comes as always");
+    assert!(matches!(world.fate(out).await, Fate::Told { .. }));
+    world.to(EIGHT + 3 * DAY + HOUR).await;
+    assert_eq!(world.fate(shown).await, Fate::Waiting { carried: false });
+    world.to(EIGHT + 4 * DAY + HOUR).await;
+    assert!(matches!(world.fate(shown).await, Fate::Told { .. }));
+    // And back again: it does not wait for another Wednesday.
+    world.to(EIGHT + 5 * DAY).await;
+    let shown = world.happens(&ann(), "work_shown", (3, 3), EIGHT + 5 * DAY, true).await;
+    world.settle().await;
+    world.prefers(3, None).await;
+    world.to(EIGHT + 5 * DAY + HOUR).await;
+    assert!(matches!(world.fate(shown).await, Fate::Told { .. }));
+    world.to(EIGHT + 14 * DAY).await;
+    let plans: Vec<String> =
+        world.readys().await.iter().map(|ready| ready.plan.as_str().to_owned()).collect();
+    assert_eq!(plans, ["daily", "weekly", "daily"], "each told once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_person_muted_and_who_was_erased_are_not_told() {
+    let check = |key: StateKey, flag: String, expected: Fate| async move {
+        let world = World::new().await;
+        let entry = world.work(1, EIGHT, true).await;
+        let state = State::at(1, [(flag.as_str(), Some(Value::Flag(true)))]);
+        world.store.merge(vec![(key, state)]).await.unwrap();
+        world.to(EIGHT + HOUR).await;
+        assert_eq!(world.fate(entry).await, expected, "{flag}");
+        assert!(world.readys().await.is_empty(), "{flag}");
+    };
+    let muted = || StateKey::Mutes(tenant(), ann());
+    check(muted(), mutes::kind(&Kind::new("work_out").unwrap()), Fate::Ended(Why::Muted)).await;
+    check(muted(), mutes::actor(&Person::new("zoe").unwrap()), Fate::Ended(Why::Muted)).await;
+    check(muted(), mutes::subject(&subject("work:1")), Fate::Ended(Why::Muted)).await;
+    check(StateKey::Notes(tenant(), ann()), notes::ERASED.to_owned(), Fate::Ended(Why::Erased)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_a_day_is_full_is_noted_of_the_person() {
+    let world = World::new().await;
+    let key = EntryKey { occurred: Millis(EIGHT), event: EventKey([1; 16]) };
+    world.announce(&ann(), Kind::new("work_out").unwrap(), key, DAY_ROWS_FULL).await;
+    world.settle().await;
+    let of = [StateKey::Notes(tenant(), ann()), StateKey::Person(tenant(), ann())];
+    let states = world.store.states(&of).await.unwrap();
+    let day = Value::Number(f64::from(key.day().0));
+    let cell = Cell { version: i64::from(key.day().0), value: Some(day) };
+    assert_eq!(states[0].cells.get(notes::FULL_DAY), Some(&cell));
+    assert_eq!(states[1].cells.get(notes::FULL_DAY), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subject_is_read_once_for_all_who_are_due() {
+    const MANY: usize = 200;
+    let world = World::new().await;
+    let own = partition::of_person(&tenant(), &ann());
+    let names = (0..).map(|n| Person::new(&format!("p{n}")).unwrap());
+    let here = names.filter(|who| partition::of_person(&tenant(), who) == own);
+    for who in here.take(MANY) {
+        world.known(&who).await;
+        world.happens(&who, "work_out", (1, 1), EIGHT, true).await;
+    }
+    world.settle().await;
+    world.store.forget();
+    world.to(EIGHT + HOUR).await;
+    assert_eq!(world.readys().await.len(), MANY);
+    let asked = |of: &str| world.store.asked(&StateKey::Subject(tenant(), subject(of)));
+    assert_eq!((asked("work:1"), asked("author:1")), (1, 1));
 }

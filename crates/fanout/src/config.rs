@@ -2,29 +2,63 @@
 
 use model::limits::SLICE_PERSONS_MAX;
 
-/// The group under which it reads.
+/// The group under which it reads `events`.
 pub const GROUP: &str = "fanout";
+/// The group under which it reads `slices`.
+pub const SLICES_GROUP: &str = "fanout-slices";
 
-/// Records handed to one turn, unless it is set otherwise.
+/// Events handed to one turn, unless it is set otherwise.
 pub const RECORDS_MAX: usize = 256;
 
-/// Rows that are resolved, written and announced together: one slice's worth, whatever it is made of.
-pub const SHEET_ROWS_MAX: usize = SLICE_PERSONS_MAX;
+/// Persons of an event's crowds that are told in its own turn; the rest walks through the log in slices.
+pub const INLINE_PERSONS_MAX: usize = 250;
+/// Events whose crowds are begun at once.
+pub const EVENTS_AT_ONCE: usize = 4;
+/// Rows that are resolved, written and announced together in a turn of events.
+pub const SHEET_ROWS_MAX: usize = SLICE_PERSONS_MAX / 4;
 
-/// Followers asked for at first: most subjects have fewer, and several are asked at once.
-pub const FIRST_PERSONS_MAX: usize = 256;
-/// Subjects whose first followers are asked at once.
-pub const ASKED_AT_ONCE: usize = 16;
+/// A slice is told in so many parts: while one is written the next is read, and no more is in hand.
+pub const PARTS_OF_SLICE: usize = 4;
+/// Crowds that are asked at once, as long as they turn out to be small: most cells of a map are empty.
+pub const CROWDS_AT_ONCE: usize = 16;
+/// Crowds that one slice names; an event of more has several slices, so that a record stays small.
+pub const CROWDS_OF_SLICE_MAX: usize = 500;
+/// Profiles that are asked at once; they are the largest thing that is read of a person.
+pub const PROFILES_AT_ONCE: usize = 250;
+
+/// Times that a crowd is asked again before the turn is given up.
+pub const BUSY_TRIES_MAX: u32 = 4;
 
 /// Persons that one record of `pending` announces.
 pub const ANNOUNCED_MAX: usize = 500;
 
-const _: () = assert!(FIRST_PERSONS_MAX <= SHEET_ROWS_MAX);
+// Law 13: never more than one slice is in hand. Of a slice, the part that is written and the one that is read;
+const OF_A_SLICE: usize = 2 * SLICE_PERSONS_MAX.div_ceil(PARTS_OF_SLICE);
+// and of events, what is on the sheet, what was just found for it, and what is being found.
+const OF_EVENTS: usize = SHEET_ROWS_MAX + (EVENTS_AT_ONCE + 1) * INLINE_PERSONS_MAX;
+const _: () = assert!(OF_A_SLICE + OF_EVENTS <= SLICE_PERSONS_MAX);
 const _: () = assert!(ANNOUNCED_MAX <= wire::LIST_MAX);
+const _: () = assert!(CROWDS_OF_SLICE_MAX <= wire::LIST_MAX);
 
 /// Settings of the fan-out.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Records handed to one turn at most.
+    /// Events handed to one turn at most.
     pub records_max: usize,
+}
+
+/// How many persons are taken in hand. They are what they are; but a test of what happens between two
+/// slices wants slices of three.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Of an event, in its own turn.
+    pub inline: usize,
+    /// Of a slice.
+    pub slice: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { inline: INLINE_PERSONS_MAX, slice: SLICE_PERSONS_MAX }
+    }
 }

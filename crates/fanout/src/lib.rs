@@ -2,18 +2,25 @@
 //!
 //! It reads `events`, stores rows in days, and then announces on `pending` whose days have new rows. All of
 //! it may be repeated: rows are a function of the event and of who was found, so writing them again
-//! changes nothing, and an announcement only wakes. Memory never holds more than one slice of an audience.
+//! changes nothing, and an announcement only wakes.
+//!
+//! Whom an event names itself, and the first few of its crowds, are told in the event's own turn.
+//! What is left of a large audience walks through the log: each turn of `slices` tells one slice of it and
+//! writes the next one, both or neither (law 13). So memory never holds more than one slice, a restart goes on
+//! at the slice, and since the two topics are read side by side, small events overtake.
 //!
 //! # Tour
 //!
-//! [`read`] makes events of records; [`reach`] says which followers an event is for; [`resolve`] turns a
-//! slice of these followers into rows and announcements; [`mod@run`] is the only place that waits.
+//! [`read`] makes events and slices of records; [`reach`] says whom an event is for; [`search`] goes through
+//! the crowds of a slice; [`sheet`] turns those who were found into rows and announcements; [`mod@run`] is
+//! the only place that waits.
 
 pub mod config;
 
 pub mod reach;
 pub mod read;
-pub mod resolve;
+pub mod search;
+pub mod sheet;
 
 pub mod metrics;
 pub mod run;
@@ -21,6 +28,6 @@ pub mod run;
 #[cfg(test)]
 mod tests;
 
-pub use config::Config;
+pub use config::{Config, Sizes};
 pub use metrics::FanoutMetrics;
-pub use run::{Ports, run};
+pub use run::{Ports, run, run_with};

@@ -1,18 +1,22 @@
 //! What the fan-out counts.
 
-use prometheus::IntCounterVec;
+use prometheus::{IntCounterVec, IntGaugeVec};
 use runtime::metrics::Metrics;
 
-use crate::resolve::Counts;
+use crate::{read::Read, sheet::Counts};
 
 /// The fan-out's metrics. Cheap to clone.
 #[derive(Clone)]
 pub struct FanoutMetrics {
     events: IntCounterVec,
+    slices: IntCounterVec,
+    waiting: IntGaugeVec,
     rows: IntCounterVec,
     passed_over: IntCounterVec,
     quarantined: IntCounterVec,
 }
+
+const NO_LABELS: &[&str] = &[];
 
 impl FanoutMetrics {
     pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
@@ -22,6 +26,19 @@ impl FanoutMetrics {
                 "Events read: told to an audience, or expired before they could be. Redelivered ones count again.",
                 &["outcome"],
             )?,
+            slices: metrics.counter(
+                "tidings_fanout_slices_total",
+                "Slices of large audiences: begun (an event's audience was larger than is told at once), told, \
+                 ended (it was the last of its audience), or expired before they could be told, with all that \
+                 was left of their audience.",
+                &["outcome"],
+            )?,
+            waiting: metrics.gauge(
+                "tidings_fanout_waiting_slices",
+                "Slices that wait to be told, as of the last one that was: as many large audiences are on their \
+                 way. If it only grows, more large events come in than this room can tell.",
+                NO_LABELS,
+            )?,
             rows: metrics.counter(
                 "tidings_fanout_rows_total",
                 "Rows for persons: written into their day, or only counted because the day is full.",
@@ -29,27 +46,50 @@ impl FanoutMetrics {
             )?,
             passed_over: metrics.counter(
                 "tidings_fanout_passed_over_total",
-                "Followers that were found and not told because they were erased.",
-                &[],
+                "Persons that were found and not told: they were erased, or they were looked for near a place \
+                 and are elsewhere. Many who are elsewhere are usual: cells are a little larger than the circle.",
+                &["because"],
             )?,
             quarantined: metrics.counter(
                 "tidings_fanout_quarantined_total",
-                "Records of the topic `events` that are no events and were put into quarantine. \
-                 Should stay at zero: only our own intake writes that topic.",
-                &[],
+                "Records of the topics `events` and `slices` that are none and were put into quarantine. \
+                 Should stay at zero: only our own rooms write these topics.",
+                NO_LABELS,
             )?,
         })
     }
 
-    pub(crate) fn read(&self, events: usize, expired: u64, quarantined: usize) {
-        self.events.with_label_values(&["told"]).inc_by(events as u64);
-        self.events.with_label_values(&["expired"]).inc_by(expired);
-        self.quarantined.with_label_values(&[] as &[&str]).inc_by(quarantined as u64);
+    pub(crate) fn events<T>(&self, read: &Read<T>) {
+        self.events.with_label_values(&["told"]).inc_by(read.told.len() as u64);
+        self.events.with_label_values(&["expired"]).inc_by(read.expired);
+        self.quarantined.with_label_values(NO_LABELS).inc_by(read.rejects.len() as u64);
+    }
+
+    pub(crate) fn slices<T>(&self, read: &Read<T>) {
+        self.slices.with_label_values(&["told"]).inc_by(read.told.len() as u64);
+        self.slices.with_label_values(&["expired"]).inc_by(read.expired);
+        self.quarantined.with_label_values(NO_LABELS).inc_by(read.rejects.len() as u64);
+    }
+
+    pub(crate) fn begun(&self, slices: usize) {
+        self.slices.with_label_values(&["begun"]).inc_by(slices as u64);
+    }
+
+    pub(crate) fn ended(&self) {
+        self.slices.with_label_values(&["ended"]).inc();
+    }
+
+    pub(crate) fn waiting(&self, slices: u64) {
+        self.waiting.with_label_values(NO_LABELS).set(i64::try_from(slices).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn elsewhere(&self, persons: usize) {
+        self.passed_over.with_label_values(&["elsewhere"]).inc_by(persons as u64);
     }
 
     pub(crate) fn told(&self, counts: Counts) {
         self.rows.with_label_values(&["written"]).inc_by(counts.rows);
         self.rows.with_label_values(&["full"]).inc_by(counts.full);
-        self.passed_over.with_label_values(&[] as &[&str]).inc_by(counts.erased);
+        self.passed_over.with_label_values(&["erased"]).inc_by(counts.erased);
     }
 }

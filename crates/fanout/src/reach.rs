@@ -1,57 +1,157 @@
-//! Reaches: whose followers the events of a turn are for.
+//! Reaches: whom an event is for. Persons whom it names itself are told at once; the others are found in
+//! crowds, which are cut into slices.
 
 use std::{collections::BTreeMap, slice};
 
 use catalogue::{Audience, Catalogue, KindDef, SUBJECT};
-use model::{Event, Kind, State, SubjectRef, Tenant, Value};
+use model::{
+    Because, Cell, Crowd, Entry, Event, Kind, Person, Place, Reason, Slice, State, SubjectRef, Value, place,
+};
 use store::StateKey;
 
-/// The followers of one subject, and what they are to be told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::{
+    config::CROWDS_OF_SLICE_MAX,
+    sheet::{Sheet, Way},
+};
+
+/// Whom an event is for.
+#[derive(Debug)]
 pub struct Reach {
-    pub tenant: Tenant,
-    pub target: SubjectRef,
-    /// Events, by their place in the turn, and the kind that names the target.
-    pub told: Vec<(usize, Kind)>,
+    /// Whom it names itself.
+    pub named: Sheet,
+    /// The crowds of everybody else, each slice at its beginning.
+    pub slices: Vec<Slice>,
 }
 
-/// States of the subjects that events of a turn are about, as they are stored.
-pub type Stored = BTreeMap<StateKey, State>;
-
-/// The subjects whose stored states must be asked: an event need not state every field, and the audience
-/// is then that of the subject as it is known.
-pub fn unstated(events: &[Event], catalogue: &Catalogue) -> Vec<StateKey> {
-    let lacks = |event: &&Event| {
-        let mut fields = kinds(event, catalogue).flat_map(fields);
-        fields.any(|field| field != SUBJECT && !event.state.cells.contains_key(field))
-    };
-    let mut keys: Vec<StateKey> = events.iter().filter(lacks).map(subject).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+/// The state of the subject of an event, if it must be asked: an event need not state every field, and the
+/// audience is then that of the subject as it is known.
+pub fn unstated(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
+    let mut fields = kinds(event, catalogue).flat_map(fields);
+    let lacks = fields.any(|field| field != SUBJECT && !event.state.cells.contains_key(field));
+    lacks.then(|| StateKey::Subject(event.tenant.clone(), event.subject.clone()))
 }
 
-/// Whom the events of a turn are for; each subject's followers stand there once, whatever they are told.
-pub fn reaches(events: &[Event], stored: &Stored, catalogue: &Catalogue) -> Vec<Reach> {
-    let mut told: BTreeMap<(&Tenant, &SubjectRef), Vec<(usize, Kind)>> = BTreeMap::new();
-    for (place, event) in events.iter().enumerate() {
-        for kind in kinds(event, catalogue) {
-            for target in fields(kind).flat_map(|field| targets(event, field, stored)) {
-                let told = told.entry((&event.tenant, target)).or_default();
-                let one = (place, kind.name.clone());
-                // Two fields of one kind may name the same subject: that is one reason.
-                if told.last() != Some(&one) {
-                    told.push(one);
+/// Whom an event is for, with the state of its subject as it is known.
+pub fn reach(event: &Event, known: &State, catalogue: &Catalogue) -> Reach {
+    let mut named = Sheet::default();
+    let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
+    let mut carried = carried(event);
+    for kind in kinds(event, catalogue) {
+        let mut tell = |because, person: &Person| named.add(way(event, kind, because), [person.clone()]);
+        let mut list = |crowd| {
+            let kinds = crowds.entry(crowd).or_default();
+            // Two fields of one kind may name the same subject: that is one reason.
+            if kinds.last() != Some(&kind.name) {
+                kinds.push(kind.name.clone());
+            }
+        };
+        match &kind.to {
+            Audience::FollowersOf(fields) => {
+                let targets = fields.iter().flat_map(|field| targets(event, field, known));
+                targets.for_each(|target| list(Crowd::Followers(target.clone())));
+            }
+            Audience::Near { field, within_km } => {
+                if let Some(cell) = cell(event, field, known)
+                    && let Some(Value::Place(place)) = cell.value
+                {
+                    place.cells_within(*within_km).into_iter().for_each(|cell| list(Crowd::Cell(cell)));
+                    carried.state.cells.insert(field.as_str().into(), cell.clone());
                 }
+            }
+            Audience::Everyone => list(Crowd::Everyone),
+            Audience::Person(field) => {
+                person(event, field, known).iter().for_each(|person| tell(Because::Named, person));
+            }
+            Audience::Mutual(one, other) => {
+                // Who is alone, or with themself, has no other party.
+                if let (Some(one), Some(other)) = (person(event, one, known), person(event, other, known))
+                    && one != other
+                {
+                    tell(Because::Mutual(other.clone()), &one);
+                    tell(Because::Mutual(one), &other);
+                }
+            }
+            Audience::Listed => {
+                event.persons.iter().for_each(|listed| tell(Because::Listed(listed.score), &listed.person));
             }
         }
     }
-    let reach = |((tenant, target), told): ((&Tenant, &SubjectRef), _)| Reach {
-        tenant: tenant.clone(),
-        target: target.clone(),
-        told,
+    Reach { named, slices: slices(&carried, crowds) }
+}
+
+/// Why the members of a crowd are told of an event under a kind, and where they must be for it. `None` if
+/// the kind has another audience since the slice was cut.
+pub fn why(kind: &KindDef, crowd: &Crowd, event: &Event) -> Option<(Because, Option<Circle>)> {
+    match (crowd, &kind.to) {
+        (Crowd::Followers(target), Audience::FollowersOf(_)) => {
+            Some((Because::Follows(target.clone()), None))
+        }
+        (Crowd::Everyone, Audience::Everyone) => Some((Because::Everyone, None)),
+        (Crowd::Cell(cell), Audience::Near { field, within_km }) => match event.state.get(field)? {
+            Value::Place(middle) => {
+                Some((Because::Near, Some(Circle { cell: *cell, middle: *middle, within_km: *within_km })))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// How those are told who are found for this reason.
+pub fn way(event: &Event, kind: &KindDef, because: Because) -> Way {
+    let reason = Reason { kind: kind.name.clone(), because };
+    let (subject, actor) = (event.subject.clone(), event.actor.clone());
+    let entry = Entry { key: event.entry_key(), reason, subject, actor };
+    Way { tenant: event.tenant.clone(), entry, actor_told: kind.actor_told }
+}
+
+/// Where somebody must be who was found in a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Circle {
+    cell: place::Cell,
+    middle: Place,
+    within_km: f64,
+}
+
+impl Circle {
+    /// Whether somebody at this place is told. Who is not in the cell has moved away from it: if they are
+    /// near still, they are found where they are now.
+    pub fn holds(&self, place: Option<Place>) -> bool {
+        place.is_some_and(|at| at.is_in(self.cell) && at.distance_km(self.middle) <= self.within_km)
+    }
+}
+
+/// The event as slices carry it: without whom it lists, and of its fields only those that are asked again
+/// with each slice. So a slice is small, whatever was stated.
+fn carried(event: &Event) -> Event {
+    Event {
+        tenant: event.tenant.clone(),
+        key: event.key,
+        what: event.what.clone(),
+        subject: event.subject.clone(),
+        actor: event.actor.clone(),
+        occurred: event.occurred,
+        persons: Vec::new(),
+        state: State::default(),
+    }
+}
+
+/// Crowds that are told under the same kinds go together.
+fn slices(event: &Event, crowds: BTreeMap<Crowd, Vec<Kind>>) -> Vec<Slice> {
+    let mut alike: BTreeMap<Vec<Kind>, Vec<Crowd>> = BTreeMap::new();
+    for (crowd, kinds) in crowds {
+        alike.entry(kinds).or_default().push(crowd);
+    }
+    let slice = |kinds: &Vec<Kind>, crowds: &[Crowd]| Slice {
+        event: event.clone(),
+        kinds: kinds.clone(),
+        crowds: crowds.to_vec(),
+        from: None,
     };
-    told.into_iter().map(reach).collect()
+    let cut = |(kinds, crowds): (&Vec<Kind>, &Vec<Crowd>)| -> Vec<Slice> {
+        crowds.chunks(CROWDS_OF_SLICE_MAX).map(|some| slice(kinds, some)).collect()
+    };
+    alike.iter().flat_map(cut).collect()
 }
 
 /// The kinds that an event is told under.
@@ -59,23 +159,28 @@ fn kinds<'a>(event: &'a Event, catalogue: &'a Catalogue) -> impl Iterator<Item =
     catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind())
 }
 
-fn fields(kind: &KindDef) -> impl Iterator<Item = &str> {
-    let Audience::FollowersOf(fields) = &kind.to;
-    fields.iter().map(String::as_str)
+/// The fields of a subject that say who its audience is.
+fn fields(kind: &KindDef) -> Vec<&str> {
+    match &kind.to {
+        Audience::FollowersOf(fields) => fields.iter().map(String::as_str).collect(),
+        Audience::Near { field, .. } | Audience::Person(field) => vec![field],
+        Audience::Mutual(one, other) => vec![one, other],
+        Audience::Listed | Audience::Everyone => Vec::new(),
+    }
 }
 
-/// What a field refers to: as the event states it (also if it states that there is nothing), else as stored.
-fn targets<'a>(event: &'a Event, field: &str, stored: &'a Stored) -> &'a [SubjectRef] {
+/// What a field holds: as the event states it (also if it states that there is nothing), else as it is known.
+fn cell<'a>(event: &'a Event, field: &str, known: &'a State) -> Option<&'a Cell> {
+    event.state.cells.get(field).or_else(|| known.cells.get(field))
+}
+
+fn targets<'a>(event: &'a Event, field: &str, known: &'a State) -> &'a [SubjectRef] {
     if field == SUBJECT {
         return slice::from_ref(&event.subject);
     }
-    let value = match event.state.cells.get(field) {
-        Some(cell) => cell.value.as_ref(),
-        None => stored.get(&subject(event)).and_then(|state| state.get(field)),
-    };
-    value.map_or(&[], Value::refs)
+    cell(event, field, known).and_then(|cell| cell.value.as_ref()).map_or(&[], Value::refs)
 }
 
-fn subject(event: &Event) -> StateKey {
-    StateKey::Subject(event.tenant.clone(), event.subject.clone())
+fn person(event: &Event, field: &str, known: &State) -> Option<Person> {
+    Person::new(cell(event, field, known)?.value.as_ref()?.as_text()?).ok()
 }

@@ -1,52 +1,81 @@
-//! What a turn read: events that can be told, and records that are no events.
+//! What a turn read: events and slices that can be told, and records that are neither.
 
-use model::{Event, Millis};
+use std::slice;
+
+use model::{Event, Millis, Slice, limits::SLICE_PERSONS_MAX};
 use topic::{NewRecord, Record};
-use wire::{Quarantined, WireError, topics};
+use wire::{Undecodable, WireError, quarantined::Unusable, topics};
 
 use crate::config::GROUP;
 
-/// All that a turn read.
-#[derive(Debug, Default)]
-pub struct Read {
-    pub events: Vec<Event>,
-    /// Events whose day has expired: they end with that fate, and nothing is written.
+/// What was read of a topic.
+#[derive(Debug)]
+pub struct Read<T> {
+    pub told: Vec<T>,
+    /// Those whose day has expired: they end with that fate, and nothing is written.
     pub expired: u64,
     /// Records that could not be read, on their way to quarantine.
     pub rejects: Vec<NewRecord>,
 }
 
-/// Reads a batch. An event that stands there twice is told once: the second would write the same rows.
-pub fn read(records: &[Record], now: Millis) -> Result<Read, WireError> {
-    let mut read = Read::default();
-    for record in records {
-        let decoded = match &record.value {
-            Some(value) => wire::event::decode(value).map_err(|undecodable| undecodable.to_string()),
-            None => Err("the record has no value".to_owned()),
-        };
-        match decoded {
+impl<T> Default for Read<T> {
+    fn default() -> Self {
+        Self { told: Vec::new(), expired: 0, rejects: Vec::new() }
+    }
+}
+
+/// Reads events, up to those that list a slice's worth of persons themselves. One that stands there twice is
+/// told once: the second would write the same rows.
+pub fn events(records: &mut slice::Iter<'_, Record>, now: Millis) -> Result<Read<Event>, WireError> {
+    let (mut read, mut listed) = (Read::default(), 0);
+    while listed < SLICE_PERSONS_MAX
+        && let Some(record) = records.next()
+    {
+        match decoded(record, wire::event::decode) {
             Err(reason) => read.rejects.push(quarantined(record, reason, now)?),
-            Ok(event) if event.entry_key().day().expires() <= now => read.expired += 1,
-            Ok(event) if read.events.contains(&event) => {}
-            Ok(event) => read.events.push(event),
+            Ok(event) if has_expired(&event, now) => read.expired += 1,
+            Ok(event) if read.told.contains(&event) => {}
+            Ok(event) => {
+                listed += event.persons.len();
+                read.told.push(event);
+            }
         }
     }
     Ok(read)
 }
 
+/// Reads slices.
+pub fn slices(records: &[Record], now: Millis) -> Result<Read<Slice>, WireError> {
+    let mut read = Read::default();
+    for record in records {
+        match decoded(record, wire::slice::decode) {
+            Err(reason) => read.rejects.push(quarantined(record, reason, now)?),
+            Ok(slice) if has_expired(&slice.event, now) => read.expired += 1,
+            Ok(slice) => read.told.push(slice),
+        }
+    }
+    Ok(read)
+}
+
+fn decoded<T>(record: &Record, decode: impl Fn(&[u8]) -> Result<T, Undecodable>) -> Result<T, String> {
+    let value = record.value.as_deref().ok_or("the record has no value")?;
+    decode(value).map_err(|undecodable| undecodable.to_string())
+}
+
+fn has_expired(event: &Event, now: Millis) -> bool {
+    event.entry_key().day().expires() <= now
+}
+
 fn quarantined(record: &Record, reason: String, now: Millis) -> Result<NewRecord, WireError> {
-    let quarantined = Quarantined {
-        topic: record.topic.to_string(),
+    let unusable = Unusable {
+        topic: &record.topic,
         partition: record.partition,
         offset: record.offset,
         appended: Millis(record.appended),
-        key: record.key.clone(),
-        value: record.value.clone(),
-        cut: false,
-        reason,
-        at: now,
-        room: GROUP.to_owned(),
+        key: &record.key,
+        value: record.value.as_deref(),
     };
+    let quarantined = wire::quarantined::of_record(unusable, reason, GROUP, now);
     let value = Some(wire::quarantined::encode(&quarantined)?);
     Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
 }

@@ -1,17 +1,20 @@
-//! The room at work: reads a turn, asks the store, writes rows, and then announces them.
+//! The room at work: reads a turn, asks the store, writes rows, and then announces them. Two loops side by
+//! side: one for events, one for the slices of large audiences.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use async_trait::async_trait;
 use catalogue::Catalogue;
-use futures::{StreamExt as _, stream};
+use futures::{StreamExt as _, future, stream};
 use model::{
-    Event, Millis, State,
+    Crowd, Event, Millis, Person, Place, Slice, State, Tenant, Value,
     fault::{self, Fault},
+    partition,
+    person::profile,
 };
-use runtime::{Clock, Quiet, Shutdown, crash};
-use store::{Followers, StateKey, Store, StoreError};
+use runtime::{Clock, Quiet, Shutdown, crash, retry};
+use store::{DayRows, StateKey, Store, StoreError};
 use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
@@ -19,11 +22,14 @@ use topic::{
 use wire::topics;
 
 use crate::{
-    config::{ASKED_AT_ONCE, Config, FIRST_PERSONS_MAX, GROUP, SHEET_ROWS_MAX},
+    config::{
+        BUSY_TRIES_MAX, Config, EVENTS_AT_ONCE, GROUP, PARTS_OF_SLICE, PROFILES_AT_ONCE, SHEET_ROWS_MAX,
+        SLICES_GROUP, Sizes,
+    },
     metrics::FanoutMetrics,
-    reach::{self, Reach},
-    read,
-    resolve::{Resolved, Sheet, resolve},
+    reach, read,
+    search::Search,
+    sheet::{Announced, Resolved, Sheet, announce},
 };
 
 /// What the room works with.
@@ -40,113 +46,268 @@ pub struct Ports {
 
 /// Runs the room until the shutdown, or until an engine cannot go on.
 pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
-    let membership = Membership {
-        group: GROUP.into(),
-        lead: topics::EVENTS.into(),
-        companions: Vec::new(),
-        state: None,
-        mode: Mode::Plain,
-    };
-    let loop_ = Drive {
-        topics: ports.topics.clone(),
-        membership,
-        clock: ports.clock.clone(),
-        quiet: ports.quiet.clone(),
-        shutdown: ports.shutdown.clone(),
-        records_max: config.records_max,
-    };
-    drive(loop_, &mut Fanout { ports }).await
+    run_with(ports, config, Sizes::default()).await
 }
 
-struct Fanout {
-    ports: Ports,
+/// Runs the room with other sizes than usual.
+pub async fn run_with(ports: Ports, config: Config, sizes: Sizes) -> anyhow::Result<()> {
+    let events = ports.drive(GROUP, topics::EVENTS, Mode::Plain, config.records_max);
+    // One slice a turn, and atomic: a crash can tell a slice again, but never makes two walks of one.
+    let slices = ports.drive(SLICES_GROUP, topics::SLICES, Mode::Atomic, 1);
+    let fanout = Fanout { ports, sizes };
+    let (mut of_events, mut of_slices) = (Events(fanout.clone()), Slices(fanout));
+    future::try_join(drive(events, &mut of_events), drive(slices, &mut of_slices)).await?;
+    Ok(())
 }
+
+impl Ports {
+    fn drive(&self, group: &str, lead: &str, mode: Mode, records_max: usize) -> Drive {
+        let (companions, state) = (Vec::new(), None);
+        Drive {
+            topics: self.topics.clone(),
+            membership: Membership { group: group.into(), lead: lead.into(), companions, state, mode },
+            clock: self.clock.clone(),
+            quiet: self.quiet.clone(),
+            shutdown: self.shutdown.clone(),
+            records_max,
+        }
+    }
+}
+
+/// The loop of events.
+struct Events(Fanout);
 
 #[async_trait]
-impl Work for Fanout {
+impl Work for Events {
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
-        let now = Millis(self.ports.clock.now());
-        let read = read::read(&batch.records, now)?;
-        self.ports.metrics.read(read.events.len(), read.expired, read.rejects.len());
-        self.tell(&read.events, now).await?;
-        Ok(read.rejects)
+        let now = Millis(self.0.ports.clock.now());
+        let (mut records, mut of_turn) = (batch.records.iter(), Vec::new());
+        while !records.as_slice().is_empty() {
+            let read = read::events(&mut records, now)?;
+            self.0.ports.metrics.events(&read);
+            of_turn.extend(self.0.tell_events(&read.told, now).await?);
+            of_turn.extend(read.rejects);
+        }
+        Ok(of_turn)
     }
+}
+
+/// The loop of slices.
+struct Slices(Fanout);
+
+#[async_trait]
+impl Work for Slices {
+    async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        let now = Millis(self.0.ports.clock.now());
+        let read = read::slices(&batch.records, now)?;
+        self.0.ports.metrics.slices(&read);
+        let mut of_turn = read.rejects;
+        for slice in read.told {
+            of_turn.extend(self.0.tell_slice(slice, now).await?);
+        }
+        Ok(of_turn)
+    }
+
+    async fn committed(&mut self, _: u32) -> anyhow::Result<()> {
+        let standing = self.0.ports.topics.standing(SLICES_GROUP, topics::SLICES).await?;
+        let waiting = standing.iter().map(|at| at.end.saturating_sub(at.committed)).sum();
+        self.0.ports.metrics.waiting(waiting);
+        Ok(())
+    }
+}
+
+/// What both loops do.
+#[derive(Clone)]
+struct Fanout {
+    ports: Ports,
+    sizes: Sizes,
 }
 
 impl Fanout {
-    /// Tells each event to its audience, a sheet at a time.
-    async fn tell(&self, events: &[Event], now: Millis) -> anyhow::Result<()> {
-        let catalogue = &self.ports.catalogue;
-        let stored = self.states(reach::unstated(events, catalogue)).await.context("states of subjects")?;
-        let reaches = reach::reaches(events, &stored, catalogue);
-        let mut firsts = Vec::with_capacity(reaches.len());
-        for reach in &reaches {
-            firsts.push(self.followers(reach, None, FIRST_PERSONS_MAX));
+    /// Tells each event to whom it names and to the first of its crowds, a sheet at a time. Returns the
+    /// slices that tell the others.
+    async fn tell_events(&self, events: &[Event], now: Millis) -> anyhow::Result<Vec<NewRecord>> {
+        let mut unstated: Vec<StateKey> =
+            events.iter().filter_map(|event| reach::unstated(event, &self.ports.catalogue)).collect();
+        unstated.sort_unstable();
+        unstated.dedup();
+        let states = self.states(&unstated).await.context("states of subjects")?;
+        let known: BTreeMap<StateKey, State> = unstated.into_iter().zip(states).collect();
+        let mut begun = Vec::with_capacity(events.len());
+        for event in events {
+            begun.push(self.begin(event, &known));
         }
-        let mut firsts = stream::iter(firsts).buffered(ASKED_AT_ONCE);
-        let mut sheet = Sheet::default();
-        for reach in &reaches {
-            let Some(first) = firsts.next().await else { break };
-            let mut part = first.context("followers")?;
-            loop {
-                let rows = part.persons.len() * reach.told.len();
-                if !sheet.is_empty() && sheet.rows() + rows > SHEET_ROWS_MAX {
-                    self.tell_sheet(&std::mem::take(&mut sheet), events, now).await?;
-                    if self.ports.shutdown.started() {
-                        // A large audience is not waited for: what was told is told again, harmlessly.
-                        bail!("stopped within a turn");
-                    }
+        let mut begun = stream::iter(begun).buffered(EVENTS_AT_ONCE);
+        let (mut sheet, mut slices) = (Sheet::default(), Vec::new());
+        while let Some(next) = begun.next().await {
+            let (found, left) = next?;
+            slices.extend(left);
+            if !sheet.is_empty() && sheet.rows() + found.rows() > SHEET_ROWS_MAX {
+                self.tell_sheet(std::mem::take(&mut sheet), now).await?;
+                if self.ports.shutdown.started() {
+                    // A large turn is not waited for: what was told is told again, harmlessly.
+                    bail!("stopped within a turn");
                 }
-                sheet.add(reach, part.persons);
-                let Some(from) = part.next else { break };
-                part = self.followers(reach, Some(&from), SHEET_ROWS_MAX).await.context("followers")?;
             }
+            sheet.append(found);
         }
-        self.tell_sheet(&sheet, events, now).await
+        self.tell_sheet(sheet, now).await?;
+        self.ports.metrics.begun(slices.len());
+        slices.iter().map(slice_record).collect()
     }
 
-    /// Some followers of a reach, fewer if each of them is told much.
-    async fn followers(
+    /// Whom an event names, and the first of its crowds; and what is left of these.
+    async fn begin(
         &self,
-        reach: &Reach,
-        from: Option<&[u8]>,
-        most: usize,
-    ) -> Result<Followers, StoreError> {
-        let most = (SHEET_ROWS_MAX / reach.told.len().max(1)).clamp(1, most);
-        self.ports.store.followers(&reach.tenant, &reach.target, from, most).await
-    }
-
-    async fn states(&self, keys: Vec<StateKey>) -> Result<BTreeMap<StateKey, State>, StoreError> {
-        if keys.is_empty() {
-            return Ok(BTreeMap::new());
+        event: &Event,
+        known: &BTreeMap<StateKey, State>,
+    ) -> anyhow::Result<(Sheet, Vec<Slice>)> {
+        let subject = StateKey::Subject(event.tenant.clone(), event.subject.clone());
+        let nothing = State::default();
+        let known = known.get(&subject).unwrap_or(&nothing);
+        let reach::Reach { named: mut sheet, slices } = reach::reach(event, known, &self.ports.catalogue);
+        let (mut room, mut left) = (self.sizes.inline, Vec::new());
+        for slice in slices {
+            let mut search = Search::new(slice);
+            room = room.saturating_sub(self.find(&mut search, room, &mut sheet).await?);
+            left.extend(search.rest());
         }
-        let states = self.ports.store.states(&keys).await?;
-        Ok(keys.into_iter().zip(states).collect())
+        Ok((sheet, left))
     }
 
     /// Law 4: stored, then announced; acknowledged when the turn is committed.
-    async fn tell_sheet(&self, sheet: &Sheet<'_>, events: &[Event], now: Millis) -> anyhow::Result<()> {
+    async fn tell_sheet(&self, sheet: Sheet, now: Millis) -> anyhow::Result<()> {
         if sheet.is_empty() {
             return Ok(());
         }
-        let states = self.states(sheet.persons()).await.context("states of persons")?;
-        let Resolved { rows, announcements, counts } = resolve(sheet, events, &states);
-        let announcements = announcements.iter().map(|(partition, pending)| {
-            let value = Some(wire::pending::encode(pending)?);
-            let key = wire::key::partition(*partition);
-            Ok(NewRecord { topic: topics::PENDING.into(), partition: *partition, key, value })
-        });
-        let mut announcements = announcements.collect::<anyhow::Result<Vec<_>>>()?;
+        let Resolved { rows, announced, counts } = self.resolve(sheet).await?;
+        let mut announcements = pending_records(announced)?;
         if fault::planted(Fault::AnnouncedFirst) {
             self.announce(std::mem::take(&mut announcements)).await?;
         }
-        if !rows.is_empty() {
-            self.ports.store.write(rows, now).await.context("rows")?;
-        }
+        self.write(rows, now).await?;
         crash::point(crash::STORED);
         self.announce(announcements).await?;
         self.ports.metrics.told(counts);
         Ok(())
+    }
+
+    /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slice that
+    /// comes next. While a part is written the next one is read.
+    async fn tell_slice(&self, slice: Slice, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
+        let (mut search, mut room, mut all) = (Search::new(slice), self.sizes.slice, Vec::new());
+        let mut part = self.part(&mut search, &mut room).await?;
+        while let Some(Resolved { rows, announced, counts }) = part {
+            let write = async {
+                let written = self.write(rows, now).await;
+                if fault::planted(Fault::SliceSkipped) { Ok(()) } else { written }
+            };
+            let ((), next) = future::try_join(write, self.part(&mut search, &mut room)).await?;
+            self.ports.metrics.told(counts);
+            all.extend(announced);
+            part = next;
+        }
+        crash::point(crash::STORED);
+        let mut of_turn = pending_records(all)?;
+        match search.rest() {
+            Some(next) => of_turn.push(slice_record(&next)?),
+            None => self.ports.metrics.ended(),
+        }
+        Ok(of_turn)
+    }
+
+    /// The next part of a slice, if there is room for one and somebody is left.
+    async fn part(&self, search: &mut Search, room: &mut usize) -> anyhow::Result<Option<Resolved>> {
+        let mut sheet = Sheet::default();
+        let most = self.sizes.slice.div_ceil(PARTS_OF_SLICE).min(*room);
+        let found = self.find(search, most, &mut sheet).await?;
+        *room = room.saturating_sub(found);
+        if found == 0 { Ok(None) } else { self.resolve(sheet).await.map(Some) }
+    }
+
+    /// Finds more of a slice, for at most so many rows. Returns for how many there was somebody.
+    async fn find(&self, search: &mut Search, most: usize, sheet: &mut Sheet) -> anyhow::Result<usize> {
+        let mut found = 0;
+        while found < most
+            && let Some(ask) = search.ask(most - found)
+        {
+            let (store, tenant, share) = (&self.ports.store, &search.slice().event.tenant, ask.share);
+            let mut asked = Vec::with_capacity(ask.crowds.len());
+            for crowd in ask.crowds {
+                asked.push(patiently(|| store.members(tenant, crowd, ask.from, share)));
+            }
+            let answers = future::try_join_all(asked).await.context("crowds")?;
+            for (crowd, persons) in search.take(answers, share) {
+                found += persons.len() * search.rows_each();
+                self.add(search.slice(), &crowd, persons, sheet).await?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Puts those members of a crowd on the sheet who are told under a slice's kinds.
+    async fn add(
+        &self,
+        slice: &Slice,
+        crowd: &Crowd,
+        persons: Vec<Person>,
+        sheet: &mut Sheet,
+    ) -> anyhow::Result<()> {
+        let places = match crowd {
+            Crowd::Cell(_) => {
+                self.places(&slice.event.tenant, &persons).await.context("places of persons")?
+            }
+            Crowd::Followers(_) | Crowd::Everyone => Vec::new(),
+        };
+        for kind in slice.kinds.iter().filter_map(|kind| self.ports.catalogue.kinds.get(kind)) {
+            let Some((because, circle)) = reach::why(kind, crowd, &slice.event) else { continue };
+            let way = reach::way(&slice.event, kind, because);
+            let Some(circle) = circle else {
+                sheet.add(way, persons.iter().cloned());
+                continue;
+            };
+            let there = persons.iter().zip(&places).filter(|(_, place)| circle.holds(**place));
+            let there: Vec<Person> = there.map(|(person, _)| person.clone()).collect();
+            self.ports.metrics.elsewhere(persons.len() - there.len());
+            sheet.add(way, there);
+        }
+        Ok(())
+    }
+
+    /// Where these persons are now.
+    async fn places(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<Vec<Option<Place>>> {
+        let mut places = Vec::with_capacity(persons.len());
+        for some in persons.chunks(PROFILES_AT_ONCE) {
+            let key = |person: &Person| StateKey::Person(tenant.clone(), person.clone());
+            let keys: Vec<StateKey> = some.iter().map(key).collect();
+            places.extend(self.states(&keys).await?.iter().map(|state| match state.get(profile::PLACE) {
+                Some(Value::Place(place)) => Some(*place),
+                _ => None,
+            }));
+        }
+        Ok(places)
+    }
+
+    async fn resolve(&self, mut sheet: Sheet) -> anyhow::Result<Resolved> {
+        let notes = self.states(&sheet.notes()).await.context("notes of persons")?;
+        Ok(sheet.resolve(&notes))
+    }
+
+    /// The states of all of these: if one were missing, somebody would be taken for somebody else.
+    async fn states(&self, keys: &[StateKey]) -> anyhow::Result<Vec<State>> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let states = self.ports.store.states(keys).await?;
+        ensure!(states.len() == keys.len(), "{} states came back of {}", states.len(), keys.len());
+        Ok(states)
+    }
+
+    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> anyhow::Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.ports.store.write(rows, now).await.context("rows")
     }
 
     async fn announce(&self, announcements: Vec<NewRecord>) -> anyhow::Result<()> {
@@ -155,4 +316,35 @@ impl Fanout {
         }
         self.ports.topics.append(announcements).await.context("announcements")
     }
+}
+
+/// Asks again for a while where the store is busy: a search asks hundreds of crowds, and would hardly ever come
+/// through if one busy answer began it anew.
+async fn patiently<T, F: Future<Output = Result<T, StoreError>>>(
+    ask: impl Fn() -> F,
+) -> Result<T, StoreError> {
+    for tries in 0..BUSY_TRIES_MAX {
+        match ask().await {
+            Err(StoreError::Busy(_)) => retry::pause(tries, 0).await,
+            answered => return answered,
+        }
+    }
+    ask().await
+}
+
+fn pending_records(announced: Vec<Announced>) -> anyhow::Result<Vec<NewRecord>> {
+    let record = |(partition, pending)| {
+        let value = Some(wire::pending::encode(&pending)?);
+        let key = wire::key::partition(partition);
+        Ok(NewRecord { topic: topics::PENDING.into(), partition, key, value })
+    };
+    announce(announced).into_iter().map(record).collect()
+}
+
+/// A slice lies in the partition of its subject, like the event that it is of.
+fn slice_record(slice: &Slice) -> anyhow::Result<NewRecord> {
+    let Event { tenant, subject, .. } = &slice.event;
+    let partition = partition::of_subject(tenant, subject);
+    let value = Some(wire::slice::encode(slice)?);
+    Ok(NewRecord { topic: topics::SLICES.into(), partition, key: wire::key::subject(tenant, subject), value })
 }

@@ -1,5 +1,7 @@
 //! What is said over HTTP, and what is kept of it so that a repeated request hears the same.
 
+use std::collections::BTreeMap;
+
 use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
@@ -17,6 +19,7 @@ use crate::{
     admit::{Admitted, Refused, Sort, admit, quoted},
     config::{BEHIND_RETRY_SECS, BUSY_RETRY_SECS},
     effects::Verdict,
+    note::{self, Note},
 };
 
 /// An answer.
@@ -37,14 +40,18 @@ pub struct Rejected {
 
 impl Answer {
     /// What was taken and what not: 202 if anything was, and only after all of that is durable.
-    pub fn of(accepted: usize, rejected: &[Rejected]) -> Self {
+    pub fn of(accepted: usize, rejected: &[Rejected], notes: &[(usize, Note)]) -> Self {
         let status = if accepted == 0 { StatusCode::BAD_REQUEST } else { StatusCode::ACCEPTED };
         let rejected: Vec<_> = rejected
             .iter()
             .map(|Rejected { index, refused }| json!({"index": index, "reason": refused.reason, "at": refused.at}))
             .collect();
-        let body = json!({"accepted": accepted, "rejected": rejected}).to_string();
-        Self { status, body, retry_secs: None }
+        let mut body = json!({"accepted": accepted, "rejected": rejected});
+        if !notes.is_empty() {
+            let note = |(index, note): &(usize, Note)| json!({"index": index, "note": note.to_string()});
+            body["notes"] = notes.iter().map(note).collect();
+        }
+        Self { status, body: body.to_string(), retry_secs: None }
     }
 
     /// The body could not even be taken apart.
@@ -99,6 +106,8 @@ pub struct Judged {
     /// Where each admitted one stands in the body.
     indices: Vec<usize>,
     rejected: Vec<Rejected>,
+    /// Each once, with the first item that it is about.
+    notes: BTreeMap<Note, usize>,
 }
 
 impl Judged {
@@ -119,6 +128,11 @@ impl Judged {
             });
             match verdict {
                 Ok(admitted) => {
+                    if let Admitted::Change(change) = &admitted
+                        && let Some(note) = note::of(change, catalogue)
+                    {
+                        judged.notes.entry(note).or_insert(index);
+                    }
                     judged.admitted.push(admitted);
                     judged.indices.push(index);
                 }
@@ -144,7 +158,10 @@ impl Judged {
             }
         }
         self.rejected.sort_by_key(|rejected| rejected.index);
-        Answer::of(accepted, &self.rejected)
+        let mut notes: Vec<(usize, Note)> =
+            self.notes.into_iter().map(|(note, index)| (index, note)).collect();
+        notes.sort();
+        Answer::of(accepted, &self.rejected, &notes)
     }
 }
 

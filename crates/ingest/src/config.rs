@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use model::Tenant;
+use model::{Tenant, limits::ID_BYTES_MAX};
 use wire::topics;
 
 /// The group under which it reads.
 pub const GROUP: &str = "ingest";
 
 /// Records handed to one turn, unless it is set otherwise.
-pub const RECORDS_MAX: usize = 500;
+pub const RECORDS_MAX: usize = 100;
 /// Records that may wait behind us before HTTP is asked to come later, unless it is set otherwise.
 pub const LAG_RECORDS_MAX: u64 = 200_000;
 /// Requests that are worked on at once, unless it is set otherwise. Each may hold a body.
@@ -33,12 +33,24 @@ pub const BUSY_RETRY_SECS: u32 = 1;
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// Entries that one piece of feedback names.
 pub const FEEDBACK_ENTRIES_MAX: usize = 200;
+/// Subjects of one change, persons that it lists, and persons times subjects.
+pub const SUBJECTS_MAX: usize = 100;
+pub const PERSONS_MAX: usize = 5_000;
+pub const LISTED_MAX: usize = 50_000;
+/// What a person has muted, and what they have muted once.
+pub const MUTES_MAX: usize = 1_000;
+/// A change of several subjects is longer written out than it came. By so many bytes at most, and so many are
+/// in hand at once.
+pub const EXTRA_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Entry keys of one mark or announcement; feedback about a subject may need several of these.
 pub const MARK_KEYS_MAX: usize = 1_000;
 /// Characters of somebody else's text that a reason quotes.
 pub const QUOTED_CHARS_MAX: usize = 60;
 
 const _: () = assert!(BODY_TIME_MAX.as_secs() < REQUEST_TIME_MAX.as_secs());
+const _: () = assert!(PERSONS_MAX <= wire::LIST_MAX && PERSONS_MAX <= LISTED_MAX);
+// As many as may be listed, with the longest ids.
+const _: () = assert!(LISTED_MAX * (ID_BYTES_MAX + 24) <= EXTRA_BYTES_MAX);
 const _: () = assert!(FEEDBACK_ENTRIES_MAX <= MARK_KEYS_MAX && MARK_KEYS_MAX <= wire::LIST_MAX);
 
 /// Settings of the intake.

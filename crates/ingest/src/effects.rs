@@ -3,23 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Day, EntryKey, Event, Fact, Follow, Mark, Millis, Person, Row, State, SubjectRef, Tenant, What,
-    entry::DayKey, partition, person::profile,
+    Cell, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Mark, Millis, Person, Row, State, SubjectRef,
+    Tenant, Value, What,
+    entry::DayKey,
+    partition,
+    person::{notes, profile},
 };
 use store::{DayRows, StateKey};
 use topic::NewRecord;
 use wire::{Did, Feedback, Inbox, WireError, topics};
 
 use crate::{
-    admit::{About, Admitted, Refused},
+    admit::{Admitted, Refused},
+    change::Change,
     config::MARK_KEYS_MAX,
+    feedback::About,
+    moves,
+    mute::Mute,
 };
 
 /// What the store is asked before anything is written.
 #[derive(Debug, Default, PartialEq)]
 pub struct Questions {
-    /// Whether these persons were erased.
-    pub persons: BTreeSet<StateKey>,
+    /// Whether persons were erased, where they are who now move, and what they muted who now mute.
+    pub states: BTreeSet<StateKey>,
     /// What there is about a subject, in the days that still live.
     pub days: BTreeSet<DayKey>,
 }
@@ -27,16 +34,17 @@ pub struct Questions {
 /// What the store said.
 #[derive(Debug, Default)]
 pub struct Known {
-    pub persons: BTreeMap<StateKey, State>,
+    pub states: BTreeMap<StateKey, State>,
     pub days: BTreeMap<DayKey, Vec<Row>>,
 }
 
 /// What is written, then announced.
 #[derive(Debug, Default, PartialEq)]
 pub struct Effects {
+    /// Written before the states: see [`moves`].
+    pub enrolments: Vec<Enrolment>,
     /// One for each subject and person, however many changes there are.
     pub states: BTreeMap<StateKey, State>,
-    pub follows: Vec<Follow>,
     pub marks: Vec<DayRows>,
     pub records: Vec<NewRecord>,
     /// What became of each, in the order in which they came.
@@ -57,7 +65,16 @@ impl Questions {
         let mut questions = Self::default();
         for one in admitted {
             if let Some((tenant, person)) = whose(one) {
-                questions.persons.insert(StateKey::Person(tenant.clone(), person.clone()));
+                questions.states.insert(StateKey::Notes(tenant.clone(), person.clone()));
+            }
+            match one {
+                Admitted::Profile { tenant, person, state } if state.cells.contains_key(profile::PLACE) => {
+                    questions.states.insert(StateKey::Person(tenant.clone(), person.clone()));
+                }
+                Admitted::Mute(Mute { tenant, person, .. }) => {
+                    questions.states.insert(StateKey::Mutes(tenant.clone(), person.clone()));
+                }
+                _ => {}
             }
             if let Admitted::Feedback { tenant, person, about: About::Subject { until, .. }, .. } = one {
                 let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
@@ -68,10 +85,10 @@ impl Questions {
     }
 }
 
-/// What of a profile goes on a topic: what windows depend on. Names and addresses stay in the store, where
-/// they can be erased.
+/// What of a profile goes on a topic: what windows depend on. Names, addresses and places stay in the store,
+/// where they can be erased.
 fn without_addresses(mut state: State) -> State {
-    const OPEN: [&str; 3] = [profile::ZONE, profile::LANGUAGE, profile::EMAIL_OFF];
+    const OPEN: [&str; 4] = [profile::ZONE, profile::LANGUAGE, profile::EMAIL_OFF, profile::EMAIL_PLAN];
     state.cells.retain(|field, _| OPEN.contains(&&**field));
     state
 }
@@ -87,6 +104,7 @@ fn whose(admitted: &Admitted) -> Option<(&Tenant, &Person)> {
         Admitted::Change(_) => None,
         Admitted::Follow(Follow { tenant, person, .. })
         | Admitted::Profile { tenant, person, .. }
+        | Admitted::Mute(Mute { tenant, person, .. })
         | Admitted::Feedback { tenant, person, .. } => Some((tenant, person)),
     }
 }
@@ -98,31 +116,29 @@ impl Effects {
             let verdict = if known.is_erased(&one) {
                 Verdict::Ignored
             } else {
-                match effects.add(one, known, now) {
-                    Ok(()) => Verdict::Taken,
-                    // Written nowhere yet: what cannot be announced is not stored either.
-                    Err(error) => Verdict::Refused(Refused::new("/", error.to_string())),
-                }
+                effects.add(one, known, now).map_or_else(Verdict::Refused, |()| Verdict::Taken)
             };
             effects.verdicts.push(verdict);
         }
         effects
     }
 
-    fn add(&mut self, admitted: Admitted, known: &Known, now: Millis) -> Result<(), WireError> {
+    /// What is refused here has been written nowhere: what cannot be announced is not stored either.
+    fn add(&mut self, admitted: Admitted, known: &Known, now: Millis) -> Result<(), Refused> {
         match admitted {
-            Admitted::Change(event) => {
-                self.records.push(announced(&event)?);
-                self.merge(StateKey::Subject(event.tenant, event.subject), &event.state);
-            }
+            Admitted::Change(change) => return self.add_change(&change),
             Admitted::Follow(follow) => {
                 self.records.push(heard(&Inbox::Fact(Fact::Follow(follow.clone())))?);
-                self.follows.push(follow);
+                self.enrolments.push(follow.into());
             }
             Admitted::Profile { tenant, person, state } => {
-                self.merge(StateKey::Person(tenant.clone(), person.clone()), &state);
-                let state = without_addresses(state);
-                self.records.push(heard(&Inbox::Fact(Fact::Profile { tenant, person, state }))?);
+                return self.add_profile(tenant, person, state, known);
+            }
+            // Nothing waits for it: whoever closes a window or sends a mail asks the store.
+            Admitted::Mute(mute) => {
+                let key = StateKey::Mutes(mute.tenant.clone(), mute.person.clone());
+                mute.fits(known.states.get(&key), self.states.get(&key))?;
+                self.merge(key, &mute.state());
             }
             Admitted::Feedback { tenant, person, what, about, at } => {
                 let (covered, marked) = match about {
@@ -142,6 +158,49 @@ impl Effects {
             }
         }
         Ok(())
+    }
+
+    fn add_change(&mut self, change: &Change) -> Result<(), Refused> {
+        let events: Vec<Event> = change.events().collect();
+        let records: Vec<NewRecord> = events.iter().map(announced).collect::<Result<_, _>>()?;
+        self.records.extend(records);
+        for event in events {
+            self.merge(StateKey::Subject(event.tenant, event.subject), &event.state);
+        }
+        Ok(())
+    }
+
+    fn add_profile(
+        &mut self,
+        tenant: Tenant,
+        person: Person,
+        state: State,
+        known: &Known,
+    ) -> Result<(), Refused> {
+        let fact = Fact::Profile {
+            tenant: tenant.clone(),
+            person: person.clone(),
+            state: without_addresses(state.clone()),
+        };
+        self.records.push(heard(&Inbox::Fact(fact))?);
+        let key = StateKey::Person(tenant.clone(), person.clone());
+        if let Some(stated) = state.cells.get(profile::PLACE) {
+            let held = self.held(&key, profile::PLACE, known);
+            self.enrolments.extend(moves::of(&tenant, &person, held, stated));
+        }
+        let version = state.cells.values().map(|cell| cell.version).max().unwrap_or_default();
+        self.merge(key, &state);
+        self.enrolments.push(Enrolment { tenant, person, crowd: Crowd::Everyone, version, on: true });
+        Ok(())
+    }
+
+    /// The cell that holds, of what is stored and what is about to be.
+    fn held<'a>(&'a self, key: &StateKey, field: &str, known: &'a Known) -> Option<&'a Cell> {
+        let cell = |states: &'a BTreeMap<StateKey, State>| states.get(key)?.cells.get(field);
+        match (cell(&known.states), cell(&self.states)) {
+            (Some(stored), Some(coming)) if stored.wins_over(coming) => Some(stored),
+            (stored, coming) => coming.or(stored),
+        }
     }
 
     fn merge(&mut self, key: StateKey, state: &State) {
@@ -176,8 +235,8 @@ impl Effects {
 impl Known {
     fn is_erased(&self, admitted: &Admitted) -> bool {
         let flag = |(tenant, person): (&Tenant, &Person)| {
-            let state = self.persons.get(&StateKey::Person(tenant.clone(), person.clone()))?;
-            state.get(profile::ERASED)?.as_flag()
+            let state = self.states.get(&StateKey::Notes(tenant.clone(), person.clone()))?;
+            state.get(notes::ERASED).and_then(Value::as_flag)
         };
         whose(admitted).and_then(flag).unwrap_or(false)
     }
@@ -214,6 +273,12 @@ fn what(did: Did) -> What {
     match did {
         Did::Read => What::Read,
         Did::Cleared => What::Cleared,
+    }
+}
+
+impl From<WireError> for Refused {
+    fn from(error: WireError) -> Self {
+        Self::new("/", error.to_string())
     }
 }
 

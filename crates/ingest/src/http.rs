@@ -98,10 +98,11 @@ impl Desk {
         let key = door::idempotency_key(&headers)?;
         // Held from before the body is read, for bodies are what takes memory.
         let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
+        // Read to its end whatever the answer is: one before that would be followed by the end of the connection.
+        let body = read(request).await?;
         if (self.http.disk_low)() {
             return Err(Answer::full("the disk is down to its reserve"));
         }
-        let body = read(request).await?;
         match key {
             None => {
                 self.not_behind().await?;

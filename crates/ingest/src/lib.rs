@@ -2,22 +2,28 @@
 //!
 //! Two ways in, one desk: records of the topic `changes`, and HTTP. Whatever comes is a CloudEvent of one of
 //! three sorts. A *change* updates its subject and becomes an event; a *fact* says what is true of a person
-//! (`tidings.follow`, `tidings.unfollow`, `tidings.profile`); *feedback* says what a person did
+//! (`tidings.follow`, `tidings.profile`, `tidings.mute` and their like); *feedback* says what a person did
 //! (`tidings.read`, `tidings.cleared`). All of it is stored, then announced, then acknowledged, and all of
 //! it may be repeated.
 //!
 //! # Tour
 //!
-//! [`admit`] judges one CloudEvent, [`profile`] the fields of a person's profile; [`effects`] turns what was
-//! admitted into writes and records. [`door`] and [`answer`] are the HTTP way without its waiting: who may
+//! [`admit`] judges one CloudEvent, with [`change`], [`profile`], [`mute`] and [`feedback`] for the parts
+//! that each sort has of its own. [`effects`] turns what was admitted into writes and records; [`moves`]
+//! says how crowds follow a person's place, [`note`] what was probably meant otherwise. [`door`] and [`answer`] are the HTTP way without its waiting: who may
 //! enter, and what is said. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 
 pub mod admit;
+pub mod change;
+pub mod feedback;
+pub mod mute;
 pub mod profile;
 
 pub mod effects;
+pub mod moves;
+pub mod note;
 
 pub mod answer;
 pub mod door;

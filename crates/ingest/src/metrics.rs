@@ -86,6 +86,7 @@ pub(crate) fn sort_of(admitted: &Admitted) -> &'static str {
         Admitted::Change(_) => "change",
         Admitted::Follow(_) => "follow",
         Admitted::Profile { .. } => "profile",
+        Admitted::Mute(_) => "mute",
         Admitted::Feedback { .. } => "feedback",
     }
 }

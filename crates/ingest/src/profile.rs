@@ -1,16 +1,23 @@
 //! The fields of a person's profile as they may be stated from outside.
 
+use catalogue::{
+    Catalogue,
+    problem::{did_you_mean, one_of},
+};
 use model::{
-    Cell, State,
+    Cell, Channel, Place, State,
     civil::Zones,
-    person::profile::{EMAIL, EMAIL_OFF, ERASED, FULL_DAY, LANGUAGE, NAME, ZONE},
+    person::{
+        notes::{ERASED, FULL_DAY},
+        profile::{EMAIL, EMAIL_OFF, EMAIL_PLAN, LANGUAGE, NAME, PLACE, ZONE},
+    },
 };
 use serde_json::{Map, Value};
 
 use crate::admit::{Refused, pointer, quoted, refuse, unknown_field};
 
 /// What may be stated.
-const KNOWN: [&str; 5] = [ZONE, EMAIL, NAME, LANGUAGE, EMAIL_OFF];
+const KNOWN: [&str; 7] = [ZONE, EMAIL, NAME, LANGUAGE, EMAIL_OFF, EMAIL_PLAN, PLACE];
 
 /// Bytes of an address, by RFC 5321: 256 with its angle brackets.
 const EMAIL_BYTES_MAX: usize = 254;
@@ -21,7 +28,12 @@ const NAME_BYTES_MAX: usize = 256;
 const LANGUAGE_BYTES_MAX: usize = 35;
 
 /// The cells that a profile's data states; null takes a value away.
-pub fn cells(data: &Map<String, Value>, version: i64, zones: &Zones) -> Result<State, Refused> {
+pub fn cells(
+    data: &Map<String, Value>,
+    version: i64,
+    zones: &Zones,
+    catalogue: &Catalogue,
+) -> Result<State, Refused> {
     let mut state = State::default();
     for (field, value) in data.iter().filter(|(field, _)| *field != "person") {
         if [ERASED, FULL_DAY].contains(&field.as_str()) {
@@ -30,7 +42,8 @@ pub fn cells(data: &Map<String, Value>, version: i64, zones: &Zones) -> Result<S
         if !KNOWN.contains(&field.as_str()) {
             return unknown_field(field, &KNOWN);
         }
-        let value = value_of(field, value, zones).map_err(|reason| Refused::new(pointer(field), reason))?;
+        let value = value_of(field, value, zones, catalogue);
+        let value = value.map_err(|reason| Refused::new(pointer(field), reason))?;
         state.set(field, Cell { version, value });
     }
     if state.is_empty() {
@@ -39,15 +52,25 @@ pub fn cells(data: &Map<String, Value>, version: i64, zones: &Zones) -> Result<S
     Ok(state)
 }
 
-fn value_of(field: &str, value: &Value, zones: &Zones) -> Result<Option<model::Value>, String> {
+fn value_of(
+    field: &str,
+    value: &Value,
+    zones: &Zones,
+    catalogue: &Catalogue,
+) -> Result<Option<model::Value>, String> {
     match (field, value) {
         (_, Value::Null) => Ok(None),
         (EMAIL_OFF, Value::Bool(flag)) => Ok(Some(model::Value::Flag(*flag))),
         (EMAIL_OFF, _) => Err("it is not true or false".to_owned()),
+        (PLACE, value) => match place(value) {
+            Some(place) => Ok(Some(model::Value::Place(place))),
+            None => Err(r#"it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#.to_owned()),
+        },
         (_, Value::String(text)) => {
             match field {
                 ZONE => zone(text, zones),
                 EMAIL => mailbox(text),
+                EMAIL_PLAN => plan(text, catalogue),
                 LANGUAGE => language(text),
                 _ => name(text),
             }?;
@@ -55,6 +78,31 @@ fn value_of(field: &str, value: &Value, zones: &Zones) -> Result<Option<model::V
         }
         _ => Err("it is not a text".to_owned()),
     }
+}
+
+/// Degrees north and east, as an object or as a text.
+fn place(value: &Value) -> Option<Place> {
+    match value {
+        Value::String(text) => {
+            let (lat, lon) = text.split_once(',')?;
+            Place::new(lat.trim().parse().ok()?, lon.trim().parse().ok()?)
+        }
+        Value::Object(map) if map.len() == 2 => {
+            Place::new(map.get("lat")?.as_f64()?, map.get("lon")?.as_f64()?)
+        }
+        _ => None,
+    }
+}
+
+fn plan(text: &str, catalogue: &Catalogue) -> Result<(), String> {
+    let plans = catalogue.plans.by_name.values().filter(|plan| plan.channel == Channel::Email);
+    let names: Vec<&str> = plans.map(|plan| plan.name.as_str()).collect();
+    if names.contains(&text) {
+        return Ok(());
+    }
+    let known = names.iter().copied();
+    let help = did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", one_of(known)));
+    Err(format!("there is no plan for e-mail `{}`: {help}", quoted(text)))
 }
 
 fn zone(text: &str, zones: &Zones) -> Result<(), String> {

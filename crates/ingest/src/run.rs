@@ -12,11 +12,11 @@ use topic::{
     Batch, Membership, Mode, NewRecord, Record, TopicError, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::{Cloud, Quarantined, topics};
+use wire::{Cloud, quarantined::Unusable, topics};
 
 use crate::{
     admit::{Admitted, Refused, Sort, admit},
-    config::{Config, GROUP},
+    config::{Config, EXTRA_BYTES_MAX, GROUP},
     effects::{Effects, Known, Questions, Verdict},
     metrics::{IngestMetrics, Way, sort_of},
 };
@@ -129,19 +129,17 @@ impl Ingest {
     }
 
     fn quarantined(&self, record: &Record, reason: &impl Display) -> anyhow::Result<NewRecord> {
-        let quarantined = Quarantined {
-            topic: record.topic.to_string(),
+        let unusable = Unusable {
+            topic: &record.topic,
             partition: record.partition,
             offset: record.offset,
             appended: Millis(record.appended),
-            key: record.key.clone(),
-            value: record.value.clone(),
-            cut: false,
-            reason: reason.to_string(),
-            at: Millis(self.ports.clock.now()),
-            room: GROUP.to_owned(),
+            key: &record.key,
+            value: record.value.as_deref(),
         };
-        let value = Some(wire::quarantined::encode(&quarantined)?);
+        let now = Millis(self.ports.clock.now());
+        let aside = wire::quarantined::of_record(unusable, reason.to_string(), GROUP, now);
+        let value = Some(wire::quarantined::encode(&aside)?);
         Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
     }
 }
@@ -172,20 +170,51 @@ pub(crate) async fn first_heard(
 
 /// The desk: when it returns, everything that was taken is stored and announced.
 pub(crate) async fn apply(ports: &Ports, way: Way, admitted: Vec<Admitted>) -> Result<Vec<Verdict>, Trouble> {
-    if admitted.is_empty() {
-        return Ok(Vec::new());
+    let mut verdicts = Vec::with_capacity(admitted.len());
+    for piece in pieces(admitted) {
+        verdicts.extend(apply_piece(ports, way, piece).await?);
     }
+    Ok(verdicts)
+}
+
+/// In order, in pieces that are not much more written out than they are now.
+pub(crate) fn pieces(admitted: Vec<Admitted>) -> Vec<Vec<Admitted>> {
+    let mut pieces: Vec<Vec<Admitted>> = Vec::new();
+    let mut left = 0_usize;
+    for one in admitted {
+        let extra = match &one {
+            Admitted::Change(change) => change.extra_bytes(),
+            _ => 0,
+        };
+        match pieces.last_mut() {
+            Some(piece) if extra <= left => piece.push(one),
+            _ => {
+                pieces.push(vec![one]);
+                left = EXTRA_BYTES_MAX;
+            }
+        }
+        left = left.saturating_sub(extra);
+    }
+    pieces
+}
+
+async fn apply_piece(ports: &Ports, way: Way, admitted: Vec<Admitted>) -> Result<Vec<Verdict>, Trouble> {
     let now = Millis(ports.clock.now());
     let known = ask(ports, Questions::of(&admitted, now), now).await?;
     let sorts: Vec<&str> = admitted.iter().map(sort_of).collect();
-    let Effects { states, follows, marks, records, verdicts } = Effects::of(admitted, &known, now);
+    let Effects { enrolments, states, marks, records, verdicts } = Effects::of(admitted, &known, now);
     let store = &ports.store;
-    // Nothing of these depends on another, and one wait for the disk is enough.
-    try_join!(
-        async { if states.is_empty() { Ok(()) } else { store.merge(states.into_iter().collect()).await } },
-        async { if follows.is_empty() { Ok(()) } else { store.follow(follows).await } },
-        async { if marks.is_empty() { Ok(()) } else { store.write(marks, now).await } },
-    )?;
+    // A move enrols before its place is merged: until then the old one is known, and a crash in between is
+    // mended when the same comes again. Nothing else depends on another.
+    let crowds_then_states = async {
+        if !enrolments.is_empty() {
+            store.enrol(enrolments).await?;
+        }
+        if states.is_empty() { Ok(()) } else { store.merge(states.into_iter().collect()).await }
+    };
+    try_join!(crowds_then_states, async {
+        if marks.is_empty() { Ok(()) } else { store.write(marks, now).await }
+    })?;
     if !records.is_empty() {
         ports.topics.append(records).await?;
     }
@@ -196,8 +225,8 @@ pub(crate) async fn apply(ports: &Ports, way: Way, admitted: Vec<Admitted>) -> R
 }
 
 async fn ask(ports: &Ports, questions: Questions, now: Millis) -> Result<Known, StoreError> {
-    let persons = async {
-        let keys: Vec<StateKey> = questions.persons.into_iter().collect();
+    let states = async {
+        let keys: Vec<StateKey> = questions.states.into_iter().collect();
         let states: Vec<State> = if keys.is_empty() { Vec::new() } else { ports.store.states(&keys).await? };
         Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(states).collect())
     };
@@ -206,6 +235,6 @@ async fn ask(ports: &Ports, questions: Questions, now: Millis) -> Result<Known, 
         let rows = if keys.is_empty() { Vec::new() } else { ports.store.read(&keys, now).await? };
         Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(rows).collect())
     };
-    let (persons, days) = try_join!(persons, days)?;
-    Ok(Known { persons, days })
+    let (states, days) = try_join!(states, days)?;
+    Ok(Known { states, days })
 }

@@ -1,5 +1,7 @@
 //! Tests of the room: admission as a table, the HTTP way by single requests, the topic way in its loop.
 
+mod persons;
+
 use std::{
     path::Path,
     sync::{
@@ -16,8 +18,8 @@ use axum::{
 };
 use catalogue::Catalogue;
 use model::{
-    Because, Day, Entry, EntryKey, Event, EventKey, Fact, Kind, Mark, Millis, Person, Reason, Row, State,
-    SubjectRef, Tenant, Value, What, civil::Zones, entry::DayKey, partition, person::profile,
+    Because, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Kind, Mark, Millis, Person, Reason, Row,
+    State, SubjectRef, Tenant, Value, What, civil::Zones, entry::DayKey, partition, person::notes,
 };
 use proptest::prelude::*;
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
@@ -33,9 +35,10 @@ use wire::{Did, Inbox, topics};
 
 use crate::{
     ApiKey, Config, Http, IngestMetrics, Ports,
-    admit::{About, Admitted},
+    admit::Admitted,
     answer::{Answer, Asked},
     effects::{Effects, Known, Questions},
+    feedback::About,
     router, run,
 };
 
@@ -49,6 +52,11 @@ kinds:
     on: work.published
     to: {followers_of: author}
     says: '{{ subject.title }}'
+    plans: [daily, weekly]
+  work_suggested:
+    on: work.suggested
+    to: listed
+    says: '{{ subject.title }}'
     plans: [daily]
 plans:
   daily:
@@ -60,7 +68,17 @@ plans:
     template: mail.mjml
     text: mail.txt
     sections:
-      - {title: Works, kinds: work_out, most: 8, order: newest}
+      - {title: Works, kinds: [work_out, work_suggested], most: 8, order: newest}
+  weekly:
+    channel: email
+    close: {weekly: "09:00", on: [mon], zone: person}
+    look_back: 7d
+    from: Sample <news@example.com>
+    headline: News
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: Works, kinds: [work_out], most: 8, order: newest}
 "#;
 pub(crate) const NOON: &str = "2026-11-21T12:00:00Z";
 
@@ -105,6 +123,7 @@ fn entry(subject_: &str, occurred: &str, event: u8) -> Entry {
         key: EntryKey { occurred: at(occurred), event: EventKey([event; 16]) },
         reason,
         subject: subject(subject_),
+        actor: None,
     }
 }
 
@@ -233,6 +252,14 @@ impl House {
         records.iter().map(|record| wire::event::decode(record.value.as_ref().unwrap()).unwrap()).collect()
     }
 
+    async fn followers(&self, target: &str) -> Vec<Person> {
+        self.members(&Crowd::Followers(subject(target))).await
+    }
+
+    async fn members(&self, crowd: &Crowd) -> Vec<Person> {
+        self.store.members(&tenant(), crowd, None, 1_000).await.unwrap().persons
+    }
+
     async fn state(&self, key: StateKey) -> State {
         self.store.states(&[key]).await.unwrap().remove(0)
     }
@@ -326,8 +353,8 @@ async fn what_was_accepted_is_stored_and_announced() {
     );
     let (status, said) = post(&router, "/v1/facts", &[("content-type", "application/x-ndjson")], facts).await;
     assert_eq!((status, said.as_str()), (202, r#"{"accepted":2,"rejected":[]}"#));
-    let followers = house.store.followers(&tenant(), &subject("author:7"), None, 10).await.unwrap();
-    assert_eq!(followers.persons, [ann()]);
+    assert_eq!(house.followers("author:7").await, [ann()]);
+    assert_eq!(house.members(&Crowd::Everyone).await, [ann()]);
     let inbox = house.records(topics::INBOX).await;
     let inbox: Vec<Inbox> =
         inbox.iter().map(|r| wire::inbox::decode(r.value.as_ref().unwrap()).unwrap()).collect();
@@ -510,31 +537,38 @@ async fn topics_carry_no_addresses() {
     let house = House::new().await;
     let profile = event(
         "tidings.profile",
-        r#""data":{"person":"ann","name":"Ann Lee","email":"ann@example.com","zone":"Asia/Tokyo"}"#,
+        r#""data":{"person":"ann","name":"Ann Lee","email":"ann@example.com","zone":"Asia/Tokyo",
+            "place":"35.7,139.7","email_plan":"weekly"}"#,
     );
     assert_eq!(post(&house.router(), "/v1/facts", &[], profile).await.0, 202);
     let records = house.records(topics::INBOX).await;
     let bytes = String::from_utf8_lossy(records[0].value.as_deref().unwrap()).into_owned();
-    assert!(bytes.contains("Asia/Tokyo") && !bytes.contains('@') && !bytes.contains("Ann Lee"), "{bytes}");
+    assert!(bytes.contains("Asia/Tokyo") && bytes.contains("weekly"), "{bytes}");
+    for private in ["@", "Ann Lee", "place"] {
+        assert!(!bytes.contains(private), "{private}: {bytes}");
+    }
 }
 
 #[tokio::test]
 async fn nothing_is_heard_of_the_erased() {
     let house = House::new().await;
-    let erased = State::at(1, [(profile::ERASED, Some(Value::Flag(true)))]);
-    house.store.merge(vec![(StateKey::Person(tenant(), ann()), erased.clone())]).await.unwrap();
+    let erased = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+    house.store.merge(vec![(StateKey::Notes(tenant(), ann()), erased)]).await.unwrap();
     let facts = format!(
-        "[{},{}]",
+        "[{},{},{},{}]",
+        event("tidings.profile", r#""data":{"person":"ann","place":"52.5,13.4"}"#),
+        event("tidings.mute", r#""data":{"person":"ann","actor":"bob"}"#),
         event("tidings.profile", r#""data":{"person":"ann","email":"ann@example.com"}"#),
         event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
     );
     let (status, said) = post(&house.router(), "/v1/facts", &[], facts).await;
-    assert_eq!((status, said.as_str()), (202, r#"{"accepted":2,"rejected":[]}"#));
-    assert_eq!(house.state(StateKey::Person(tenant(), ann())).await, erased);
+    assert_eq!((status, said.as_str()), (202, r#"{"accepted":4,"rejected":[]}"#));
+    for key in [StateKey::Person(tenant(), ann()), StateKey::Mutes(tenant(), ann())] {
+        assert!(house.state(key.clone()).await.is_empty(), "{key:?}");
+    }
     assert!(house.records(topics::INBOX).await.is_empty());
-    assert!(
-        house.store.followers(&tenant(), &subject("author:7"), None, 10).await.unwrap().persons.is_empty()
-    );
+    assert_eq!(house.followers("author:7").await, []);
+    assert_eq!(house.members(&Crowd::Everyone).await, []);
 }
 
 #[tokio::test]
@@ -555,10 +589,7 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
     let events = house.events().await;
     assert_eq!(events.len(), 2, "{events:?}");
     assert_eq!(events[0], events[1], "the same change is the same event in both forms");
-    assert_eq!(
-        house.store.followers(&tenant(), &subject("author:7"), None, 10).await.unwrap().persons,
-        [ann()]
-    );
+    assert_eq!(house.followers("author:7").await, [ann()]);
     let aside = house.records(topics::QUARANTINE).await;
     let aside: Vec<_> =
         aside.iter().map(|r| wire::quarantined::decode(r.value.as_ref().unwrap()).unwrap()).collect();
@@ -594,6 +625,13 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
         "\"entries\":[",
         "\"email\":\"",
         "\"zone\":\"",
+        "\"type\":\"tidings.mute\"",
+        "\"type\":\"work.suggested\"",
+        "\"subjects\":[\"work:1\",\"work:2\"]",
+        "\"persons\":[\"ann\",{\"person\":\"ben\",\"score\":1}]",
+        "\"place\":\"",
+        "\"kind\":\"work_out\"",
+        "90,180\"",
         "\u{feff}",
         "[[[[[[[[",
     ]);

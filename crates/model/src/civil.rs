@@ -13,8 +13,9 @@ use jiff::{
 
 use crate::{
     fault::{self, Fault},
+    limits::DAY_MS,
     person::LocalDate,
-    plan::LocalTime,
+    plan::{LocalTime, Weekdays},
     time::Millis,
 };
 
@@ -80,50 +81,44 @@ pub fn instant(date: LocalDate, time: LocalTime, zone: &Zone) -> Option<Millis> 
     Some(Millis(at.as_millisecond()))
 }
 
-/// The first daily instant at or after `after` on a local date later than `told`, and that date. A date is
-/// told once, whatever zones a person travels through; a date that was skipped merges into the next.
-pub fn next_daily(
+/// The first instant at or after `after` at this local time on one of these days of the week, on a local
+/// date later than `told`; and that date. A date is told once, whatever zones a person travels through; a date
+/// that was skipped merges into the next.
+pub fn next_on(
     after: Millis,
     told: Option<LocalDate>,
     time: LocalTime,
+    on: Weekdays,
     zone: &Zone,
 ) -> (LocalDate, Millis) {
     let today = local_date(after, zone);
     let first = told.map_or(today, |told| today.max(told.saturating_add(1)));
-    if fault::planted(Fault::DayIs24Hours) {
-        return day_of_24_hours(after, first, today, time, zone);
-    }
-    for date in first..first.saturating_add(400) {
-        if let Some(at) = instant(date, time, zone)
-            && at >= after
-            && local_date(at, zone) == date
-        {
-            return (date, at);
+    let dates = (first..first.saturating_add(DATES_MAX)).filter(|date| on.has(weekday(*date)));
+    let at = |date| {
+        if fault::planted(Fault::DayIs24Hours) {
+            return of_day_of_24_hours(after, date, time, zone);
         }
-    }
-    // No zone goes a year without a date; an answer is still better than a panic.
-    (first, after.plus(crate::limits::DAY_MS))
+        instant(date, time, zone).filter(|at| local_date(*at, zone) == date)
+    };
+    let mut found = dates.filter_map(|date| Some((date, at(date)?))).filter(|(_, at)| *at >= after);
+    // No zone goes a year without such a date; an answer is still better than a panic.
+    found.next().unwrap_or((first, after.plus(DAY_MS)))
 }
 
-/// The planted fault: today's offset taken for every date.
-fn day_of_24_hours(
-    after: Millis,
-    first: LocalDate,
-    today: LocalDate,
-    time: LocalTime,
-    zone: &Zone,
-) -> (LocalDate, Millis) {
-    let midday = LocalTime { hour: 12, minute: 0 };
-    let noon = instant(today, midday, zone).unwrap_or(after);
+/// How many dates are looked at for one that exists in the zone.
+const DATES_MAX: LocalDate = 400;
+
+/// The place of a date within its week, Monday being 0; 1970 began on a Thursday.
+fn weekday(date: LocalDate) -> usize {
+    usize::try_from((i64::from(date) + 3).rem_euclid(7)).unwrap_or(0)
+}
+
+/// The planted fault: the offset of the day of `after` taken for every date.
+fn of_day_of_24_hours(after: Millis, date: LocalDate, time: LocalTime, zone: &Zone) -> Option<Millis> {
+    let today = local_date(after, zone);
+    let noon = instant(today, LocalTime { hour: 12, minute: 0 }, zone)?;
     let of_day = (i64::from(time.hour) * 60 + i64::from(time.minute) - 720) * 60_000;
-    let mut date = first;
-    loop {
-        let at = noon.plus(of_day).plus(i64::from(date - today) * crate::limits::DAY_MS);
-        if at >= after {
-            return (date, at);
-        }
-        date += 1;
-    }
+    Some(noon.plus(of_day).plus((i64::from(date) - i64::from(today)) * DAY_MS))
 }
 
 fn days(date: Date) -> LocalDate {
@@ -138,31 +133,28 @@ fn date_of(days: LocalDate) -> Option<Date> {
 mod tests {
     use super::*;
 
-    fn next(after: &str, told: Option<&str>, time: (u8, u8), zone: &str) -> String {
+    fn next(after: &str, told: Option<&str>, time: (u8, u8), on: &[usize], zone: &str) -> String {
         let zone = Zones::bundled().get(zone).unwrap();
         let told = told.map(|told| crate::Day::parse(told).unwrap().0);
         let time = LocalTime { hour: time.0, minute: time.1 };
-        let (date, at) = next_daily(Millis::parse(after).unwrap(), told, time, &zone);
+        let on = Weekdays::new(on.iter().copied()).unwrap();
+        let (date, at) = next_on(Millis::parse(after).unwrap(), told, time, on, &zone);
         format!("{} {at}", crate::Day(date))
     }
 
     #[test]
     fn the_next_local_time_becomes_an_instant() {
         let check = |after, told, time, zone, expected: &str| {
-            assert_eq!(next(after, told, time, zone), expected, "{after} {told:?} {zone}");
+            let found = next(after, told, time, &[0, 1, 2, 3, 4, 5, 6], zone);
+            assert_eq!(found, expected, "{after} {told:?} {zone}");
         };
         let berlin = "Europe/Berlin";
         check("2026-11-21T07:59:59Z", None, (9, 0), berlin, "2026-11-21 2026-11-21T08:00:00.000Z");
         check("2026-11-21T08:00:00Z", None, (9, 0), berlin, "2026-11-21 2026-11-21T08:00:00.000Z");
         check("2026-11-21T08:00:00.001Z", None, (9, 0), berlin, "2026-11-22 2026-11-22T08:00:00.000Z");
         // Told today already: tomorrow.
-        check(
-            "2026-11-21T06:00:00Z",
-            Some("2026-11-21"),
-            (9, 0),
-            berlin,
-            "2026-11-22 2026-11-22T08:00:00.000Z",
-        );
+        let told = Some("2026-11-21");
+        check("2026-11-21T06:00:00Z", told, (9, 0), berlin, "2026-11-22 2026-11-22T08:00:00.000Z");
         // Clocks go forward: 02:30 does not exist, 03:00 is next.
         check("2026-03-28T12:00:00Z", None, (2, 30), berlin, "2026-03-29 2026-03-29T01:00:00.000Z");
         check("2026-03-28T12:00:00Z", None, (2, 0), berlin, "2026-03-29 2026-03-29T01:00:00.000Z");
@@ -171,12 +163,37 @@ mod tests {
         // Samoa had no 30 December 2011.
         check("2011-12-29T20:00:00Z", None, (9, 0), "Pacific/Apia", "2011-12-31 2011-12-30T19:00:00.000Z");
         // Half-hour change.
+        let howe = "Australia/Lord_Howe";
+        check("2026-10-03T20:00:00Z", None, (9, 0), howe, "2026-10-04 2026-10-03T22:00:00.000Z");
+    }
+
+    #[test]
+    fn a_day_of_the_week_is_that_of_the_local_date() {
+        let check = |after, told, on: &[usize], zone, expected: &str| {
+            assert_eq!(next(after, told, (9, 0), on, zone), expected, "{after} {told:?} {on:?} {zone}");
+        };
+        let berlin = "Europe/Berlin";
+        // The 21st of November 2026 is a Saturday.
+        check("2026-11-21T06:00:00Z", None, &[5], berlin, "2026-11-21 2026-11-21T08:00:00.000Z");
+        check("2026-11-21T09:00:00Z", None, &[5], berlin, "2026-11-28 2026-11-28T08:00:00.000Z");
+        check("2026-11-21T06:00:00Z", None, &[0, 3], berlin, "2026-11-23 2026-11-23T08:00:00.000Z");
+        check("2026-11-23T09:00:00Z", None, &[0, 3], berlin, "2026-11-26 2026-11-26T08:00:00.000Z");
+        // Told on that date already, wherever that was: the next of the days.
+        let told = Some("2026-11-23");
+        check("2026-11-23T06:00:00Z", told, &[0, 3], berlin, "2026-11-26 2026-11-26T08:00:00.000Z");
+        // Sunday noon in Berlin, and Monday in Kiritimati.
         check(
-            "2026-10-03T20:00:00Z",
+            "2026-11-22T11:00:00Z",
             None,
-            (9, 0),
-            "Australia/Lord_Howe",
-            "2026-10-04 2026-10-03T22:00:00.000Z",
+            &[0],
+            "Pacific/Kiritimati",
+            "2026-11-23 2026-11-22T19:00:00.000Z",
         );
+        // A week over the change of clocks has an hour more or less.
+        check("2026-10-19T08:00:00Z", None, &[0], berlin, "2026-10-26 2026-10-26T08:00:00.000Z");
+        // The Friday that Samoa did not have: the next one.
+        check("2011-12-29T20:00:00Z", None, &[4], "Pacific/Apia", "2012-01-06 2012-01-05T19:00:00.000Z");
+        // Long before 1970 a week had seven days too.
+        check("1969-12-28T12:00:00Z", None, &[0], "UTC", "1969-12-29 1969-12-29T09:00:00.000Z");
     }
 }

@@ -1,6 +1,9 @@
 //! A closing, decided once: what is told now, what ended, what is carried over, and the marks that say so.
 
-use std::collections::BTreeSet;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::{
     entry::{EntryKey, Reason},
@@ -39,11 +42,17 @@ impl Candidate {
     }
 }
 
+/// A candidate and the best section that tells it.
+type Placed = (usize, Candidate);
+
+/// What is said once, together: usually one candidate, several where a subject is said once. The best one
+/// leads, and all of them stand in its section.
+type Group = Vec<Placed>;
+
 /// What a closing came to.
 #[derive(Default)]
 struct Sorted {
-    /// What is said once, together: usually one candidate, several where a subject is said once.
-    told: Vec<(usize, Vec<Candidate>)>,
+    told: Vec<Group>,
     carried: Vec<Candidate>,
     ended: Vec<(EntryKey, Why)>,
     /// By section, how many things there was no room for.
@@ -64,9 +73,10 @@ pub(crate) fn close(
         return Vec::new();
     };
     // Derived again at the last moment: the person may have travelled since.
-    let (date, due) = window::due_again(plan, window, record.told_on.get(&plan.name).copied(), at);
-    if due > at.now {
-        record.windows[index].due = due;
+    let told_on = record.told_on.get(&plan.name).copied();
+    let due = window::due_again(plan, window, told_on, at);
+    if due.at > at.now {
+        record.windows[index].due = due.at;
         return Vec::new();
     }
     if !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX {
@@ -74,17 +84,19 @@ pub(crate) fn close(
         return Vec::new();
     }
     record.windows.remove(index);
-    let oldest = Day::of(window.due).plus(-i32::from(plan.look_back_days));
-    let mut sorted = sort(candidates, plan, oldest);
+    let mut sorted = sort(candidates, plan, plan.oldest(window.due));
     // A date is told once, also if the last call of a day comes later on a date that has been told.
-    let again = record.told_on.get(&plan.name).is_some_and(|told| *told >= date);
-    if again || sorted.told.len() < usize::from(plan.at_least.max(1)) {
-        sorted.carried.extend(std::mem::take(&mut sorted.told).into_iter().flat_map(|(_, group)| group));
+    let again = due.date.zip(told_on).is_some_and(|(date, told)| told >= date);
+    let held = again || sorted.told.len() < usize::from(plan.at_least);
+    if held && !window.released {
+        sorted.carried.extend(std::mem::take(&mut sorted.told).into_iter().flatten().map(|(_, one)| one));
     }
     let rest = end(record, plan, &mut sorted, at);
     let told = !sorted.told.is_empty();
     if told {
-        record.told_on.insert(plan.name.clone(), date);
+        if let Some(date) = due.date {
+            record.told_on.insert(plan.name.clone(), told_on.map_or(date, |told| told.max(date)));
+        }
         record.keep_until = record.keep_until.max(at.now.plus(2 * DAY_MS));
     }
     let id = ready::id(at.tenant, at.person, &plan.name, &window.key, window.opening, 0);
@@ -92,7 +104,7 @@ pub(crate) fn close(
     if !told {
         return Vec::new();
     }
-    let taken = sorted.told.iter().flat_map(|(_, group)| group.iter().map(|candidate| candidate.key));
+    let taken = sorted.told.iter().flatten().map(|(_, candidate)| candidate.key);
     window::owe(record, plan.channel, What::Taken(id), taken, at.now);
     vec![ready(id, plan, window, sorted, at)]
 }
@@ -111,47 +123,51 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
             (Err(why), _) => sorted.ended.push((candidate.key, why)),
         }
     }
-    let mut groups = group(live, plan.once_per);
-    groups.sort_by(|(a_section, a), (b_section, b)| {
-        a_section.cmp(b_section).then(b[0].rank.total_cmp(&a[0].rank)).then(b[0].key.cmp(&a[0].key))
-    });
+    let groups = group(live, plan.once_per);
     let mut used = vec![0_u16; plan.sections.len()];
     sorted.more.clone_from(&used);
     let mut entries_left = READY_ENTRIES_MAX;
-    for (section, mut group) in groups {
+    for mut group in groups {
+        let section = group[0].0;
         // One subject never fills more than a Ready; the rest of its entries wait.
-        sorted.carried.extend(group.split_off(group.len().min(READY_ENTRIES_MAX)));
+        let rest = group.split_off(group.len().min(READY_ENTRIES_MAX));
+        sorted.carried.extend(rest.into_iter().map(|(_, candidate)| candidate));
         let within = used[section] < plan.sections[section].most && group.len() <= entries_left;
         if within {
             used[section] += 1;
             entries_left -= group.len();
-            sorted.told.push((section, group));
+            sorted.told.push(group);
         } else if !fault::planted(Fault::OverflowDropped) {
             sorted.more[section] = sorted.more[section].saturating_add(1);
-            sorted.carried.extend(group);
+            sorted.carried.extend(group.into_iter().map(|(_, candidate)| candidate));
         }
     }
     sorted
 }
 
-/// Puts together what is said only once; the best of a group leads it.
-fn group(live: Vec<(usize, Candidate)>, once_per: OncePer) -> Vec<(usize, Vec<Candidate>)> {
-    let mut groups: Vec<(usize, Vec<Candidate>)> = Vec::new();
-    for (section, candidate) in live {
-        let same = groups.iter_mut().find(|(_, group)| match once_per {
-            OncePer::Subject => group[0].subject == candidate.subject,
-            OncePer::Event => false,
-        });
-        match same {
-            Some((best, group)) => {
-                *best = (*best).min(section);
-                group.push(candidate);
-                group.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(b.key.cmp(&a.key)));
-            }
-            None => groups.push((section, vec![candidate])),
+/// Puts together what is said only once, the best first.
+fn group(live: Vec<Placed>, once_per: OncePer) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut of_subject: BTreeMap<SubjectRef, usize> = BTreeMap::new();
+    for placed in live {
+        let next = groups.len();
+        let place = match once_per {
+            OncePer::Event => next,
+            OncePer::Mail | OncePer::Subject => *of_subject.entry(placed.1.subject.clone()).or_insert(next),
+        };
+        if place == next {
+            groups.push(Group::new());
         }
+        groups[place].push(placed);
     }
+    groups.iter_mut().for_each(|group| group.sort_by(better));
+    groups.sort_by(|a, b| better(&a[0], &b[0]));
     groups
+}
+
+/// The section first: ranks of two sections, a date here and a distance there, do not compare.
+fn better((a_section, a): &Placed, (b_section, b): &Placed) -> Ordering {
+    a_section.cmp(b_section).then(b.rank.total_cmp(&a.rank)).then(b.key.cmp(&a.key))
 }
 
 /// Owes the marks of what ended; days of which there is more than one closing may name are given back.
@@ -198,14 +214,10 @@ fn carry(
 
 fn ready(id: ReadyId, plan: &Plan, window: &Window, sorted: Sorted, at: &At<'_>) -> Ready {
     let mut entries = Vec::new();
-    for (section, group) in sorted.told {
-        let section = u16::try_from(section).unwrap_or(u16::MAX);
-        entries.extend(group.into_iter().map(|Candidate { key, subject, reasons, maybe, .. }| ReadyEntry {
-            key,
-            subject,
-            reasons,
-            section,
-            maybe,
+    for group in sorted.told {
+        let section = u16::try_from(group[0].0).unwrap_or(u16::MAX);
+        entries.extend(group.into_iter().map(|(_, Candidate { key, subject, reasons, maybe, .. })| {
+            ReadyEntry { key, subject, reasons, section, maybe }
         }));
     }
     let expires = entries.iter().map(|entry| entry.key.day().expires()).min().unwrap_or(at.now);

@@ -55,12 +55,51 @@ impl fmt::Debug for EntryKey {
 pub enum Because {
     /// The person follows this subject.
     Follows(SubjectRef),
+    /// The person is near the place of the subject.
+    Near,
+    /// The subject names the person.
+    Named,
+    /// The change lists the person, with this score.
+    Listed(Score),
+    /// The person and this other one are the two parties.
+    Mutual(Person),
+    /// It is for everyone.
+    Everyone,
+}
+
+/// How well something suits a person, by whoever listed them: greater is better. In millionths, so that
+/// it orders and hashes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Score(pub i64);
+
+impl Score {
+    const PARTS: f64 = 1e6;
+
+    /// Rounded to millionths; what is no number is no score.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a cast of a float saturates, and such a score is absurd"
+    )]
+    pub fn new(score: f64) -> Option<Self> {
+        score.is_finite().then(|| Self((score * Self::PARTS).round() as i64))
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a score only orders")]
+    pub fn value(self) -> f64 {
+        self.0 as f64 / Self::PARTS
+    }
 }
 
 impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Follows(target) => write!(f, "follows {target}"),
+            Self::Near => f.write_str("near"),
+            Self::Named => f.write_str("named"),
+            Self::Listed(Score(0)) => f.write_str("listed"),
+            Self::Listed(score) => write!(f, "listed with {}", score.value()),
+            Self::Mutual(other) => write!(f, "with {other}"),
+            Self::Everyone => f.write_str("everyone"),
         }
     }
 }
@@ -79,6 +118,8 @@ pub struct Entry {
     pub key: EntryKey,
     pub reason: Reason,
     pub subject: SubjectRef,
+    /// Who did it.
+    pub actor: Option<Person>,
 }
 
 /// One immutable row of a day.

@@ -1,7 +1,8 @@
 //! What comes in: events, facts, and whether an event is in time.
 
 use crate::{
-    entry::EntryKey,
+    crowd::{Crowd, Enrolment},
+    entry::{EntryKey, Score},
     fault::{self, Fault},
     id::{EventKey, Person, SubjectRef, Tenant},
     limits::{AHEAD_MS_MAX, LATE_MS_MAX},
@@ -20,6 +21,8 @@ pub struct Event {
     /// Who did it, so that nobody is told of their own doing.
     pub actor: Option<Person>,
     pub occurred: Millis,
+    /// Persons whom the change itself names, each once.
+    pub persons: Vec<Listed>,
     /// The fields as the change stated them, for finding the audience as it was then.
     pub state: State,
 }
@@ -28,6 +31,13 @@ impl Event {
     pub fn entry_key(&self) -> EntryKey {
         EntryKey { occurred: self.occurred, event: self.key }
     }
+}
+
+/// A person whom a change names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    pub person: Person,
+    pub score: Score,
 }
 
 /// What is true of a person.
@@ -52,11 +62,9 @@ pub struct Follow {
     pub on: bool,
 }
 
-impl Follow {
-    /// Whether this one wins over another about the same person and target; at one version the end of
-    /// a follow wins, since telling somebody who left is the worse mistake.
-    pub fn wins_over(&self, other: &Self) -> bool {
-        (self.version, !self.on) > (other.version, !other.on)
+impl From<Follow> for Enrolment {
+    fn from(Follow { tenant, person, target, version, on }: Follow) -> Self {
+        Self { tenant, person, crowd: Crowd::Followers(target), version, on }
     }
 }
 

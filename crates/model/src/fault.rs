@@ -16,6 +16,8 @@ pub enum Fault {
     AnnouncedFirst,
     /// Law 4: an older version overrides a newer.
     OlderWins,
+    /// Law 5: who asks for the partition of a person is sent to one of two.
+    AnotherOwner,
     /// Law 6: marks owed are forgotten at the commit.
     OwedForgotten,
     /// Law 6: the Ready's id leaves the window's opening out.
@@ -26,6 +28,8 @@ pub enum Fault {
     AloneUnchecked,
     /// Law 8: what is over a budget vanishes instead of being carried.
     OverflowDropped,
+    /// Law 8: a subject that is said once within the look-back is said again in a later message.
+    ToldAgain,
     /// Law 9: nothing is checked again before the claim.
     UncheckedAtEnd,
     /// Law 10: a day is 24 hours.
@@ -34,25 +38,30 @@ pub enum Fault {
     NeverFull,
     /// Law 12: the tenant is left out of the key of a day.
     TenantForgotten,
+    /// Law 13: the walk goes on although a slice was not stored.
+    SliceSkipped,
 }
 
 impl Fault {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::FirstReasonOnly,
         Self::MarkCoversAll,
         Self::TimeUnchecked,
         Self::ClosesUnread,
         Self::AnnouncedFirst,
         Self::OlderWins,
+        Self::AnotherOwner,
         Self::OwedForgotten,
         Self::IdWithoutOpening,
         Self::ClaimIgnored,
         Self::AloneUnchecked,
         Self::OverflowDropped,
+        Self::ToldAgain,
         Self::UncheckedAtEnd,
         Self::DayIs24Hours,
         Self::NeverFull,
         Self::TenantForgotten,
+        Self::SliceSkipped,
     ];
 
     /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
@@ -64,15 +73,18 @@ impl Fault {
             Self::ClosesUnread => "closes-unread",
             Self::AnnouncedFirst => "announced-first",
             Self::OlderWins => "older-wins",
+            Self::AnotherOwner => "another-owner",
             Self::OwedForgotten => "owed-forgotten",
             Self::IdWithoutOpening => "id-without-opening",
             Self::ClaimIgnored => "claim-ignored",
             Self::AloneUnchecked => "alone-unchecked",
             Self::OverflowDropped => "overflow-dropped",
+            Self::ToldAgain => "told-again",
             Self::UncheckedAtEnd => "unchecked-at-end",
             Self::DayIs24Hours => "day-is-24-hours",
             Self::NeverFull => "never-full",
             Self::TenantForgotten => "tenant-forgotten",
+            Self::SliceSkipped => "slice-skipped",
         }
     }
 }

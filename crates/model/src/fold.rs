@@ -9,7 +9,7 @@ use std::{
 use crate::{
     entry::{EntryKey, Reason, Row},
     fault::{self, Fault},
-    id::{ReadyId, SubjectRef},
+    id::{Person, ReadyId, SubjectRef},
     mark::{Channel, What, Why},
 };
 
@@ -24,6 +24,7 @@ pub struct DayView {
 pub struct EntryView {
     /// `None` while only marks of it have arrived.
     subject: Option<SubjectRef>,
+    actor: Option<Person>,
     pub reasons: BTreeSet<Reason>,
     said: BTreeSet<(Option<Channel>, What)>,
 }
@@ -75,6 +76,8 @@ impl DayView {
                     return;
                 }
                 seen.subject = Some(entry.subject.clone());
+                // Every row of an entry names the same one; were it not so, order would still not matter.
+                seen.actor = seen.actor.take().max(entry.actor.clone());
                 seen.reasons.insert(entry.reason.clone());
             }
             Row::Mark(mark) => {
@@ -110,6 +113,11 @@ impl EntryView {
     /// The subject; an entry that is handed out always has one.
     pub fn subject(&self) -> Option<&SubjectRef> {
         self.subject.as_ref()
+    }
+
+    /// Who did it.
+    pub fn actor(&self) -> Option<&Person> {
+        self.actor.as_ref()
     }
 
     /// What became of it on a channel.

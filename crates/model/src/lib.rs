@@ -5,9 +5,9 @@
 //! - *Change*: what an upstream service says happened.
 //! - *Event*: an admitted change with its key; some events tell nobody and only change a subject.
 //! - *Subject*: what an event is about, with its latest state.
-//! - *Fact*: what is true of a person: what they follow, their profile, a preference.
+//! - *Fact*: what is true of a person: what they follow, their profile, their place, what they mute.
 //! - *Kind*: a type of notification, defined in the catalogue.
-//! - *Audience*: who may care. *Slice*: a part of a large audience.
+//! - *Audience*: who may care. *Crowd*: a set of persons that can be listed. *Slice*: a part of a large audience.
 //! - *Entry*: one event for one person.
 //! - *Day*: the partition of a person's entries, by the event's own UTC time.
 //! - *Mark*: a record in a day that says what became of entries.
@@ -25,7 +25,7 @@
 //! # Tour
 //!
 //! [`id`], [`time`] and [`value`] are the small change. [`event`] is what comes in and whether it is in
-//! time; [`entry`] and [`mark`] are the two sorts of rows in a day, and [`fold`] is their only reader.
+//! time; [`crowd`] and [`place`] are where those are found who may care; [`entry`] and [`mark`] are the two sorts of rows in a day, and [`fold`] is their only reader.
 //! [`plan`] holds the rules of a channel, [`civil`] turns its local times into instants, [`person`] is
 //! all that is remembered of somebody between turns, and [`window`] is the one function that decides.
 //! [`ready`] and [`delivery`] are what leaves and what comes back. [`partition`] says who owns a person,
@@ -36,7 +36,9 @@ pub mod time;
 pub mod value;
 pub mod world;
 
+pub mod crowd;
 pub mod event;
+pub mod place;
 
 pub mod entry;
 pub mod mark;
@@ -59,8 +61,9 @@ pub mod fault;
 pub mod limits;
 pub mod partition;
 
-pub use entry::{Because, Entry, EntryKey, Reason, Row};
-pub use event::{Event, Fact, Follow};
+pub use crowd::{Crowd, Enrolment, Slice};
+pub use entry::{Because, Entry, EntryKey, Reason, Row, Score};
+pub use event::{Event, Fact, Follow, Listed};
 pub use fold::{DayView, EntryView, Fate};
 pub use id::{EventKey, Kind, Person, PlanName, ReadyId, SubjectRef, Tenant};
 pub use mark::{Channel, Mark, What, Why};

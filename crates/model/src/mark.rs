@@ -58,10 +58,16 @@ pub enum Why {
     SeenBefore,
     /// Another Ready told it.
     ToldElsewhere,
+    /// The person muted its kind, actor, subject or thread.
+    Muted,
+    /// The person is not near any more.
+    MovedAway,
+    /// An earlier message told the same subject.
+    ToldBefore,
 }
 
 impl Why {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::NoLongerTrue,
         Self::Unfollowed,
         Self::KindGone,
@@ -74,6 +80,9 @@ impl Why {
         Self::Refused,
         Self::SeenBefore,
         Self::ToldElsewhere,
+        Self::Muted,
+        Self::MovedAway,
+        Self::ToldBefore,
     ];
 
     pub fn text(self) -> &'static str {
@@ -90,6 +99,9 @@ impl Why {
             Self::Refused => "refused by the channel",
             Self::SeenBefore => "seen before",
             Self::ToldElsewhere => "told elsewhere",
+            Self::Muted => "muted",
+            Self::MovedAway => "no longer near",
+            Self::ToldBefore => "told before",
         }
     }
 

@@ -1,17 +1,27 @@
 //! Who owns whom: one function gives a person's (and a subject's) partition, on every engine, and it is
 //! given explicitly with every record. No client's own partitioner is ever used.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
+    fault::{self, Fault},
     id::{Person, SubjectRef, Tenant},
     limits::PARTITIONS,
 };
 
 /// The partition of a person in `pending`, `inbox`, `windows` and `ready`.
 pub fn of_person(tenant: &Tenant, person: &Person) -> u32 {
-    of(tenant, person.as_str())
+    let number = of(tenant, person.as_str());
+    if fault::planted(Fault::AnotherOwner) {
+        return (number + ASKED.fetch_add(1, Ordering::Relaxed) % 2) % PARTITIONS;
+    }
+    number
 }
+
+/// How often somebody asked; only for the planted fault.
+static ASKED: AtomicU32 = AtomicU32::new(0);
 
 /// The partition of a subject in `events`.
 pub fn of_subject(tenant: &Tenant, subject: &SubjectRef) -> u32 {

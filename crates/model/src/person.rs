@@ -22,6 +22,11 @@ pub const KEY_BYTES: usize = 26;
 /// Bytes of a mark beside the keys that it covers.
 pub const MARK_BYTES: usize = 48;
 
+/// Bytes of an open window beside its names and days.
+const WINDOW_BYTES: usize = 49;
+/// Bytes of a reason beside the names in it, with a score.
+const REASON_BYTES: usize = 16;
+
 /// Names of the fields of a person's profile that Tidings itself reads.
 pub mod profile {
     /// IANA zone, `Europe/Berlin`.
@@ -34,10 +39,43 @@ pub mod profile {
     pub const LANGUAGE: &str = "language";
     /// A flag: no mail, please.
     pub const EMAIL_OFF: &str = "email_off";
+    /// Where the person is.
+    pub const PLACE: &str = "place";
+    /// The plan by which the person wants their mail, of those that a kind offers.
+    pub const EMAIL_PLAN: &str = "email_plan";
+}
+
+/// Names of what the house itself notes of a person: never set from outside, and empty for nearly everybody.
+pub mod notes {
     /// A flag that outlives every retention: this person was erased.
     pub const ERASED: &str = "erased";
     /// The latest UTC day whose rows are full, as days since 1970; written by the owner alone.
     pub const FULL_DAY: &str = "full_day";
+}
+
+/// What a person can mute, as the name of the flag that says so.
+pub mod mutes {
+    use crate::id::{Kind, Person, SubjectRef};
+
+    /// Names of flags begin so.
+    pub const SORTS: [&str; 4] = ["kind", "actor", "subject", "thread"];
+
+    pub fn kind(kind: &Kind) -> String {
+        format!("kind {kind}")
+    }
+
+    pub fn actor(actor: &Person) -> String {
+        format!("actor {actor}")
+    }
+
+    pub fn subject(subject: &SubjectRef) -> String {
+        format!("subject {subject}")
+    }
+
+    /// A thread is named by the subject that it hangs on.
+    pub fn thread(of: &SubjectRef) -> String {
+        format!("thread {of}")
+    }
 }
 
 /// A local calendar date, as days since 1970-01-01 on that calendar.
@@ -70,6 +108,8 @@ pub struct Window {
     pub key: Arc<str>,
     pub opening: Millis,
     pub due: Millis,
+    /// Somebody released it by hand: it closes now, whatever the clock says.
+    pub released: bool,
     /// The days that announcements named; a closing reads these and no others.
     pub days: BTreeSet<Day>,
 }
@@ -106,8 +146,10 @@ impl PersonRecord {
     /// How many bytes this takes at most when written; the record's limit is kept by this.
     pub fn weight(&self) -> usize {
         let names = 2 * (ID_BYTES_MAX + 3) + 64;
-        let windows =
-            self.windows.iter().map(|w| 48 + w.plan.as_str().len() + w.key.len() + 5 * w.days.len());
+        let windows = self
+            .windows
+            .iter()
+            .map(|w| WINDOW_BYTES + w.plan.as_str().len() + w.key.len() + 5 * w.days.len());
         let owed = self.owed.iter().map(|owed| MARK_BYTES + KEY_BYTES * owed.mark.covers.len());
         let told = self.told_on.keys().map(|plan| 12 + plan.as_str().len());
         names
@@ -121,8 +163,10 @@ impl PersonRecord {
     /// The part of it that Readys which wait for another attempt take.
     pub fn waiting_weight(&self) -> usize {
         let entry = |entry: &ReadyEntry| {
-            let reasons =
-                entry.reasons.iter().map(|r| 8 + r.kind.as_str().len() + r.because.to_string().len());
+            let reasons = entry
+                .reasons
+                .iter()
+                .map(|r| REASON_BYTES + r.kind.as_str().len() + r.because.to_string().len());
             KEY_BYTES + 16 + entry.subject.as_str().len() + reasons.sum::<usize>()
         };
         let one = |waiting: &Waiting| {

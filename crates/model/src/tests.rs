@@ -11,7 +11,7 @@ use crate::{
     fold::fold,
     limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX},
     person::PersonRecord,
-    plan::{Close, LocalTime, OncePer, Order, Plan, Plans, Section, ZoneRule},
+    plan::{Close, LocalTime, OncePer, Order, Plan, Plans, Section, Weekdays, ZoneRule},
     ready::Ready,
     window::{At, Effects, Input, step},
 };
@@ -25,7 +25,8 @@ fn reason(target: &str) -> Reason {
 }
 
 fn entry(key: EntryKey, target: &str) -> Row {
-    Row::Entry(Entry { key, reason: reason(target), subject: SubjectRef::new("work:1").unwrap() })
+    let subject = SubjectRef::new("work:1").unwrap();
+    Row::Entry(Entry { key, reason: reason(target), subject, actor: None })
 }
 
 fn mark(what: What, covers: &[EntryKey]) -> Row {
@@ -64,6 +65,20 @@ fn the_fold_gives_each_entry_its_fate() {
 }
 
 #[test]
+fn an_entry_keeps_who_did_it_in_any_order_of_its_rows() {
+    let bob = Person::new("bob").unwrap();
+    let by = |actor: Option<&Person>, target| {
+        let Row::Entry(entry) = entry(key(5, 1), target) else { panic!("it is an entry") };
+        Row::Entry(Entry { actor: actor.cloned(), ..entry })
+    };
+    let mut rows = vec![by(Some(&bob), "author:1"), by(None, "author:2"), mark(What::Read, &[key(5, 1)])];
+    for turn in 0..rows.len() {
+        rows.rotate_left(turn);
+        assert_eq!(fold(&rows).get(key(5, 1)).unwrap().actor(), Some(&bob));
+    }
+}
+
+#[test]
 fn a_mark_may_come_before_its_entry() {
     let k = key(5, 1);
     let mut view = fold(&[mark(What::Read, &[k])]);
@@ -81,7 +96,16 @@ struct Bench {
     record: PersonRecord,
 }
 
-const NINE: i64 = 9 * 3_600_000;
+const NINE: i64 = 9 * HOUR_MS;
+const HOUR_MS: i64 = 3_600_000;
+
+fn at_nine(on: Weekdays, spread_ms: i64) -> Close {
+    Close::Calendar { at: LocalTime { hour: 9, minute: 0 }, on, zone: ZoneRule::Person, spread_ms }
+}
+
+fn morning() -> PlanName {
+    PlanName::new("morning").unwrap()
+}
 
 impl Bench {
     fn new(most: u16, at_least: u16) -> Self {
@@ -90,14 +114,10 @@ impl Bench {
             name: PlanName::new("morning").unwrap(),
             hash: 1,
             channel: Channel::Email,
-            close: Close::Daily {
-                at: LocalTime { hour: 9, minute: 0 },
-                zone: ZoneRule::Person,
-                spread_ms: 0,
-            },
+            close: at_nine(Weekdays::ALL, 0),
             look_back_days: 7,
             at_least,
-            once_per: OncePer::Subject,
+            once_per: OncePer::Mail,
             sections: vec![Section { title: "New".into(), kinds, most, order: Order::Newest }],
         };
         let mut plans = Plans::default();
@@ -111,6 +131,13 @@ impl Bench {
             plans,
             record: PersonRecord::default(),
         }
+    }
+
+    /// The same with other rules.
+    fn with(change: impl FnMut(&mut Plan)) -> Self {
+        let mut bench = Self::new(8, 1);
+        bench.plans.by_name.values_mut().for_each(change);
+        bench
     }
 
     fn step(&mut self, now: i64, input: Input<'_>) -> Effects {
@@ -128,8 +155,17 @@ impl Bench {
     }
 
     fn announce(&mut self, now: i64, day: i32) -> Effects {
-        let plans = [PlanName::new("morning").unwrap()];
-        self.step(now, Input::Announced { day: Day(day), rows: 1, plans: &plans })
+        self.step(now, Input::Announced { day: Day(day), rows: 1, plans: &[morning()] })
+    }
+
+    fn release(&mut self, now: i64, when: i64) {
+        self.step(now, Input::Released { plan: &morning(), at: Millis(when) });
+    }
+
+    /// When the one open window is due.
+    fn due(&self) -> i64 {
+        let [window] = self.record.windows.as_slice() else { panic!("{:?}", self.record.windows) };
+        window.due.0
     }
 
     fn close(&mut self, now: i64, candidates: Vec<Candidate>) -> Vec<Ready> {
@@ -238,6 +274,184 @@ fn the_days_of_a_plan_that_is_gone_go_to_the_plans_there_are() {
     assert_eq!((window.plan.as_str(), window.days.first()), ("evening", Some(&Day(0))));
 }
 
+#[test]
+fn a_weekly_window_closes_on_its_days() {
+    // 1970 began on a Thursday.
+    let check = |on: &[usize], now: i64, due: i64| {
+        let on = Weekdays::new(on.iter().copied()).unwrap();
+        let mut bench = Bench::with(|plan| plan.close = at_nine(on, 0));
+        bench.announce(now, 0);
+        assert_eq!(bench.due(), due, "{on:?} at {now}");
+    };
+    check(&[3], 1_000, NINE);
+    check(&[3], NINE + 1, NINE + 7 * DAY_MS);
+    check(&[0], 1_000, NINE + 4 * DAY_MS);
+    check(&[0, 5], 1_000, NINE + 2 * DAY_MS);
+}
+
+#[test]
+fn what_a_week_has_no_room_for_comes_a_week_later() {
+    let mut bench = Bench::with(|plan| {
+        plan.close = at_nine(Weekdays::new([3]).unwrap(), 0);
+        plan.sections[0].most = 1;
+        plan.look_back_days = 14;
+    });
+    bench.announce(1_000, 0);
+    let two = vec![candidate(1, 1, "work:1", Ok(())), candidate(2, 2, "work:2", Ok(()))];
+    assert_eq!(bench.close(NINE, two)[0].entries.len(), 1);
+    assert_eq!(bench.due(), NINE + 7 * DAY_MS);
+}
+
+#[test]
+fn a_window_may_close_so_long_after_it_opened() {
+    let after = |ms| Bench::with(|plan| plan.close = Close::After { ms });
+    let mut bench = after(2 * HOUR_MS);
+    bench.announce(1_000, 0);
+    // What comes meanwhile joins it, and a journey changes nothing.
+    bench.announce(HOUR_MS, 0);
+    bench.zone = bench.zones.get("Pacific/Kiritimati").unwrap();
+    bench.step(HOUR_MS, Input::Moved);
+    assert_eq!(bench.due(), 1_000 + 2 * HOUR_MS);
+    let ready = bench.close(1_000 + 2 * HOUR_MS, vec![candidate(1, 1, "work:1", Ok(()))]);
+    assert_eq!(ready[0].entries.len(), 1);
+    assert!(bench.record.told_on.is_empty(), "it keeps to no calendar, so no date is told");
+    // On the same date again.
+    bench.announce(3 * HOUR_MS, 0);
+    assert_eq!(bench.due(), 5 * HOUR_MS);
+    let ready = bench.close(5 * HOUR_MS, vec![candidate(2, 2, "work:2", Ok(()))]);
+    assert_eq!(ready.len(), 1);
+    // A window never outlives its oldest day.
+    let mut bench = after(7 * DAY_MS);
+    bench.announce(15 * DAY_MS, 0);
+    assert_eq!(bench.due(), Day(0).expires().0 - DAY_MS);
+}
+
+#[test]
+fn a_released_window_closes_now() {
+    let mut bench = Bench::new(1, 2);
+    bench.release(500, 500);
+    assert_eq!(bench.record, PersonRecord::default(), "where nothing is open nothing is released");
+    bench.announce(1_000, 0);
+    bench.release(2_000, 1_500);
+    assert_eq!(bench.due(), 2_000);
+    bench.zone = bench.zones.get("America/New_York").unwrap();
+    bench.step(2_500, Input::Moved);
+    assert_eq!(bench.due(), 2_000, "wherever the person is");
+    // Fewer than are worth a mail, and told all the same; what there is no room for waits for tomorrow's.
+    bench.zone = Zone::UTC;
+    let two = vec![candidate(1, 1, "work:1", Ok(())), candidate(2, 2, "work:2", Ok(()))];
+    let ready = bench.close(3_000, two);
+    assert_eq!(ready[0].entries.len(), 1);
+    assert_eq!(bench.due(), NINE + DAY_MS, "today is told");
+    assert!(!bench.record.windows[0].released);
+}
+
+#[test]
+fn a_date_that_is_told_does_not_hold_a_released_window() {
+    let mut bench = Bench::new(8, 1);
+    bench.announce(1_000, 0);
+    bench.close(NINE, vec![candidate(1, 1, "work:1", Ok(()))]);
+    bench.announce(NINE + 1, 0);
+    bench.release(NINE + HOUR_MS, NINE + HOUR_MS);
+    let ready = bench.close(NINE + HOUR_MS, vec![candidate(2, 2, "work:2", Ok(()))]);
+    assert_eq!(ready.len(), 1);
+    bench.announce(NINE + 2 * HOUR_MS, 0);
+    assert_eq!(bench.due(), NINE + DAY_MS, "and tomorrow comes as always");
+}
+
+#[test]
+fn a_release_stands_for_the_date_it_came_before_but_not_for_one_to_come() {
+    let check = |on: &[usize], spread_ms: i64, at: i64, next: i64| {
+        let on = Weekdays::new(on.iter().copied()).unwrap();
+        let mut bench = Bench::with(|plan| plan.close = at_nine(on, spread_ms));
+        bench.announce(at - 1, 0);
+        bench.release(at, at);
+        assert_eq!(bench.close(at, vec![candidate(1, 1, "work:1", Ok(()))]).len(), 1);
+        bench.announce(at + 1, 0);
+        let due = bench.due();
+        assert!((next..=next + spread_ms).contains(&due), "{due} after a release at {at} on {on:?}");
+    };
+    // Before the hour of a day, and after it.
+    check(&[0, 1, 2, 3, 4, 5, 6], 0, HOUR_MS, NINE + DAY_MS);
+    check(&[0, 1, 2, 3, 4, 5, 6], 0, NINE + HOUR_MS, NINE + DAY_MS);
+    // On a Thursday that is the day, and on one that is not.
+    check(&[3], 0, HOUR_MS, NINE + 7 * DAY_MS);
+    check(&[0], 0, HOUR_MS, NINE + 4 * DAY_MS);
+    // Within the spread of the hour, whether or not the person's own place in it has come.
+    check(&[0, 1, 2, 3, 4, 5, 6], 2 * HOUR_MS, NINE + 1, NINE + DAY_MS);
+    check(&[0, 1, 2, 3, 4, 5, 6], 2 * HOUR_MS, NINE + 2 * HOUR_MS - 1, NINE + DAY_MS);
+}
+
+#[test]
+fn a_release_that_is_read_again_closes_no_later_window() {
+    let check = |now: i64, when: i64, later: i64| {
+        let mut bench = Bench::new(1, 1);
+        bench.announce(1_000, 0);
+        bench.release(now, when);
+        assert!(bench.record.windows[0].released, "{when} at {now}");
+        let two = vec![candidate(1, 1, "work:1", Ok(())), candidate(2, 2, "work:2", Ok(()))];
+        assert_eq!(bench.close(now, two).len(), 1);
+        bench.announce(later, 0);
+        bench.release(later, when);
+        assert!(!bench.record.windows[0].released, "{when} at {now}, and again at {later}");
+        // A release of its own does.
+        bench.release(later + 1, later + 1);
+        assert_eq!(bench.record.windows[0].released, later >= when, "{when}, and another at {}", later + 1);
+    };
+    check(2_000, 1_500, 3_000);
+    check(2_000, 2_000, 2_000);
+    check(1_000, 1_000, 1_000);
+    // By a clock that is a little ahead of ours.
+    check(2_000, 2_900, 2_500);
+    check(2_000, 2_900, 3_500);
+    // One that opened after the release is not meant, and neither is that of another plan.
+    let mut bench = Bench::new(8, 1);
+    bench.announce(2_000, 0);
+    let before = bench.record.clone();
+    bench.release(2_500, 1_999);
+    bench.step(2_500, Input::Released { plan: &PlanName::new("evening").unwrap(), at: Millis(2_500) });
+    assert_eq!(bench.record, before);
+    // Whatever a release says of its time, windows stay where they can close.
+    bench.release(3_000, i64::MAX);
+    assert_eq!((bench.due(), bench.record.last_opening), (3_000, Millis(63_000)));
+}
+
+#[test]
+fn the_best_section_leads_whatever_the_ranks_of_others() {
+    let kind = |name: &str| Kind::new(name).unwrap();
+    let mut bench = Bench::with(|plan| {
+        let section =
+            |name: &str, order| Section { title: name.into(), kinds: vec![kind(name)], most: 4, order };
+        plan.sections = vec![
+            section("followed", Order::Soonest("opens".into())),
+            section("near", Order::Nearest("place".into())),
+        ];
+    });
+    bench.announce(1_000, 0);
+    let shown = |n: u8, subject: &str, name: &str, rank: f64| {
+        let because = Because::Near;
+        let reasons = vec![Reason { kind: kind(name), because }];
+        Candidate { reasons, rank, ..candidate(i64::from(n), n, subject, Ok(())) }
+    };
+    // Near, a rank is some kilometres below zero; a date that is soon is far below that.
+    let found = vec![
+        shown(1, "show:1", "near", -3.0),
+        shown(2, "show:1", "followed", -1_700_000_000_000.0),
+        shown(3, "show:2", "followed", -1_600_000_000_000.0),
+        shown(4, "show:3", "near", -1.0),
+        shown(5, "show:4", "near", -20.0),
+    ];
+    let ready = bench.close(NINE, found).remove(0);
+    let told: Vec<_> = ready
+        .entries
+        .iter()
+        .map(|entry| (entry.section, entry.subject.as_str(), entry.key.event.0[0]))
+        .collect();
+    // The sooner date is the smaller one: -1.6 is before -1.7.
+    let expected = [(0, "show:2", 3), (0, "show:1", 2), (0, "show:1", 1), (1, "show:3", 4), (1, "show:4", 5)];
+    assert_eq!(told, expected);
+}
+
 fn delivery(ready: &Ready, outcome: Outcome) -> Delivery {
     Delivery {
         ready: ready.id,
@@ -303,7 +517,7 @@ fn marks_leave_the_record_when_the_store_has_them() {
 #[test]
 fn a_day_becomes_full_once() {
     let mut bench = Bench::new(8, 1);
-    let plans = [PlanName::new("morning").unwrap()];
+    let plans = [morning()];
     let mut full = Vec::new();
     for _ in 0..5 {
         let rows = DAY_ROWS_FULL / 3;

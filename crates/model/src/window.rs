@@ -13,7 +13,7 @@ use crate::{
     fault::{self, Fault},
     id::{Person, PlanName, Tenant},
     limits::{
-        ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, LAST_CALL_MS, LATE_MS_MAX, WAITING_BYTES_MAX,
+        AHEAD_MS_MAX, ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, LAST_CALL_MS, LATE_MS_MAX, WAITING_BYTES_MAX,
         WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX,
     },
     mark::{Channel, Mark, What, Why},
@@ -42,6 +42,8 @@ pub enum Input<'a> {
     Announced { day: Day, rows: u32, plans: &'a [PlanName] },
     /// Something changed that instants depend on: the person's zone.
     Moved,
+    /// Somebody released the window of a plan by hand, at this instant: what opened later is not meant.
+    Released { plan: &'a PlanName, at: Millis },
     /// A window is due, and this is what its days hold.
     Due { window: &'a Window, candidates: Vec<Candidate> },
     /// A Ready that was deferred may be issued again.
@@ -72,6 +74,7 @@ pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonReco
             }
         }
         Input::Moved => retime(&mut record, at),
+        Input::Released { plan, at: when } => release(&mut record, plan, when, at.now),
         Input::Due { window, candidates } => {
             effects.ready = closing::close(&mut record, window, candidates, at);
         }
@@ -115,8 +118,8 @@ pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, days: impl IntoIterat
     record.last_opening = opening;
     let days = days.into_iter().collect();
     let (name, plan_hash) = (plan.name.clone(), plan.hash);
-    let mut window = Window { plan: name, plan_hash, key, opening, due: opening, days };
-    window.due = due(plan, &window, told, opening, at).1;
+    let mut window = Window { plan: name, plan_hash, key, opening, due: opening, released: false, days };
+    window.due = due(plan, &window, told, opening, at).at;
     record.windows.push(window);
 }
 
@@ -134,39 +137,56 @@ pub(crate) fn open_any(record: &mut PersonRecord, days: &BTreeSet<Day>, at: &At<
     }
 }
 
-/// When a window closes if `from` has come, and the local date it then stands for.
-pub(crate) fn due(
-    plan: &Plan,
-    window: &Window,
-    told: Option<LocalDate>,
-    from: Millis,
-    at: &At<'_>,
-) -> (LocalDate, Millis) {
-    let Close::Daily { at: time, zone, spread_ms } = &plan.close;
-    let fixed;
-    let zone = match zone {
-        ZoneRule::Person => at.zone,
-        ZoneRule::Fixed(name) => {
-            fixed = at.zones.get_or_utc(Some(name));
-            &fixed
-        }
-    };
-    let (date, instant) = civil::next_daily(from, told, *time, zone);
-    let instant = instant.plus(spread(plan, *spread_ms, date, at));
+/// When a window closes.
+pub(crate) struct Due {
+    pub at: Millis,
+    /// The local date that it then stands for, if its plan keeps to a calendar.
+    pub date: Option<LocalDate>,
+}
+
+/// When a window closes if `from` has come.
+pub(crate) fn due(plan: &Plan, window: &Window, told: Option<LocalDate>, from: Millis, at: &At<'_>) -> Due {
     let last_call = last_call(window);
-    if last_call < instant { (civil::local_date(last_call, zone), last_call) } else { (date, instant) }
+    match &plan.close {
+        Close::After { ms } => Due { at: window.opening.plus(*ms).min(last_call), date: None },
+        Close::Calendar { at: time, on, zone, spread_ms } => {
+            let zone = whose(zone, at);
+            let (date, instant) = civil::next_on(from, told, *time, *on, &zone);
+            let instant = instant.plus(spread(plan, *spread_ms, date, at));
+            if last_call < instant {
+                return Due { at: last_call, date: Some(civil::local_date(last_call, &zone)) };
+            }
+            Due { at: instant, date: Some(date) }
+        }
+    }
 }
 
 /// When a window that is about to close would close under the zone of this moment, and the date. A sending
 /// hour that began within its spread is still that hour.
-pub(crate) fn due_again(
-    plan: &Plan,
-    window: &Window,
-    told: Option<LocalDate>,
-    at: &At<'_>,
-) -> (LocalDate, Millis) {
-    let Close::Daily { spread_ms, .. } = &plan.close;
-    due(plan, window, told, window.opening.max(window.due.plus(-spread_ms)), at)
+pub(crate) fn due_again(plan: &Plan, window: &Window, told: Option<LocalDate>, at: &At<'_>) -> Due {
+    let spread_ms = match &plan.close {
+        Close::Calendar { spread_ms, .. } => *spread_ms,
+        Close::After { .. } => 0,
+    };
+    if !window.released {
+        return due(plan, window, told, window.opening.max(window.due.plus(-spread_ms)), at);
+    }
+    // What was released is due. It stands for the date that it came before, so that this date has no second
+    // one; but not for a later date than today, for what is released on Wednesday does not take Monday's place.
+    let regular = due(plan, window, told, window.opening.max(at.now.plus(-spread_ms)), at);
+    let today = match &plan.close {
+        Close::Calendar { zone, .. } => civil::local_date(at.now, &whose(zone, at)),
+        Close::After { .. } => LocalDate::MAX,
+    };
+    Due { at: window.due, date: regular.date.map(|date| date.min(today)) }
+}
+
+/// The zone that a plan means.
+fn whose(zone: &ZoneRule, at: &At<'_>) -> Zone {
+    match zone {
+        ZoneRule::Person => at.zone.clone(),
+        ZoneRule::Fixed(name) => at.zones.get_or_utc(Some(name)),
+    }
 }
 
 /// A person's own place within the spread of a sending hour, the same for the same date.
@@ -182,12 +202,27 @@ fn spread(plan: &Plan, spread_ms: i64, date: LocalDate, at: &At<'_>) -> i64 {
 /// Derives again every due instant that has not come. One that has stays: it closes as soon as its
 /// partition is read, and is asked for its zone once more then.
 fn retime(record: &mut PersonRecord, at: &At<'_>) {
-    for window in record.windows.iter_mut().filter(|window| window.due > at.now) {
-        if let Some(plan) = at.plans.by_name.get(&window.plan) {
-            let Close::Daily { spread_ms, .. } = &plan.close;
-            let from = window.opening.max(at.now.plus(-spread_ms));
-            window.due = due(plan, window, record.told_on.get(&window.plan).copied(), from, at).1;
-        }
+    let open = record.windows.iter_mut().filter(|window| window.due > at.now && !window.released);
+    for window in open {
+        let Some(plan) = at.plans.by_name.get(&window.plan) else { continue };
+        let from = match &plan.close {
+            Close::Calendar { spread_ms, .. } => window.opening.max(at.now.plus(-spread_ms)),
+            Close::After { .. } => window.opening,
+        };
+        window.due = due(plan, window, record.told_on.get(&window.plan).copied(), from, at).at;
+    }
+}
+
+/// Makes the plan's window due now. Whatever opens from here on opened later than the release, so the same
+/// release, read once more, does not mean it.
+fn release(record: &mut PersonRecord, plan: &PlanName, when: Millis, now: Millis) {
+    // Another machine's clock may be ahead, but not by more than events may be.
+    let when = when.min(now.plus(AHEAD_MS_MAX));
+    let meant = |window: &&mut Window| window.plan == *plan && window.opening <= when;
+    for window in record.windows.iter_mut().filter(meant) {
+        window.released = true;
+        window.due = window.due.min(now);
+        record.last_opening = record.last_opening.max(when);
     }
 }
 

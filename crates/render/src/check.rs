@@ -4,12 +4,20 @@ use std::collections::BTreeMap;
 
 use catalogue::{Audience, Catalogue, KindDef, Problems, SUBJECT};
 use minijinja::UndefinedBehavior;
-use model::{Because, Millis, Reason, State, SubjectRef, civil::Zone, plan::Plan};
+use model::{
+    Because, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone, entry::Score,
+    person::profile, plan::Plan,
+};
 
 use crate::{
     Renderer,
     input::{ItemInput, MailInput, RenderError, SectionInput},
 };
+
+/// Where the reader of an example mail is: not far from the place of an example subject.
+const PLACE: Place = Place { lat: 52.45, lon: 13.3 };
+/// The other party of whatever is between two.
+const OTHER: &str = "ben";
 
 /// Items of each kind in an example mail: enough for a row that is not full.
 const ITEMS: usize = 3;
@@ -80,6 +88,9 @@ impl Renderer {
             due: Millis::parse("2026-11-24T08:00:00Z").unwrap_or_default(),
             sections: &sections,
             related: &subjects,
+            persons: &persons(full),
+            place: full.then_some(PLACE),
+            unsubscribe: full.then_some("https://example.com/u/token"),
         })
         .map(|_| ())
     }
@@ -109,15 +120,34 @@ impl Example<'_> {
 fn examples<'a>(kind: &'a KindDef, subjects: &'a BTreeMap<SubjectRef, State>) -> Vec<Example<'a>> {
     let of_kind = subjects.iter().filter(|(subject, _)| subject.kind() == kind.subject());
     let examples = of_kind.map(|(subject, state)| {
-        let Audience::FollowersOf(fields) = &kind.to;
-        let followed = fields.iter().filter_map(|field| match field.as_str() {
-            SUBJECT => Some(subject.clone()),
-            field => state.get(field).and_then(|value| value.refs().first().cloned()),
-        });
-        let reasons = followed
-            .map(|target| Reason { kind: kind.name.clone(), because: Because::Follows(target) })
-            .collect();
+        let reason = |because| Reason { kind: kind.name.clone(), because };
+        let reasons = because(kind, subject, state).into_iter().map(reason).collect();
         Example { kind, subject, state, reasons, maybe: subject.id() == "1" }
     });
     examples.collect()
+}
+
+/// How somebody is found for an example.
+fn because(kind: &KindDef, subject: &SubjectRef, state: &State) -> Vec<Because> {
+    let one = match &kind.to {
+        Audience::FollowersOf(fields) => {
+            let followed = fields.iter().filter_map(|field| match field.as_str() {
+                SUBJECT => Some(subject.clone()),
+                field => state.get(field).and_then(|value| value.refs().first().cloned()),
+            });
+            return followed.map(Because::Follows).collect();
+        }
+        Audience::Near { .. } => Some(Because::Near),
+        Audience::Person(_) => Some(Because::Named),
+        Audience::Mutual(..) => Person::new(OTHER).ok().map(Because::Mutual),
+        Audience::Listed => Some(Because::Listed(Score::default())),
+        Audience::Everyone => Some(Because::Everyone),
+    };
+    one.into_iter().collect()
+}
+
+fn persons(full: bool) -> BTreeMap<Person, State> {
+    let state =
+        if full { State::at(1, [(profile::NAME, Some(Value::text("Ben")))]) } else { State::default() };
+    Person::new(OTHER).map(|other| BTreeMap::from([(other, state)])).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use catalogue::Problem;
-use model::{Kind, Millis, PlanName, Reason, State, SubjectRef, civil::Zone};
+use model::{Kind, Millis, Person, Place, PlanName, Reason, State, SubjectRef, civil::Zone};
 
 /// All that one mail is made of. The same input gives the same bytes.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,12 @@ pub struct MailInput<'a> {
     pub sections: &'a [SectionInput<'a>],
     /// What the subjects refer to (`Catalogue::related_refs`), and what the reasons name.
     pub related: &'a BTreeMap<SubjectRef, State>,
+    /// The profiles of the persons that reasons speak of. Nothing but their names is said.
+    pub persons: &'a BTreeMap<Person, State>,
+    /// Where the reader is, for saying how far something is from them.
+    pub place: Option<Place>,
+    /// The link by which the reader asks for no more mail.
+    pub unsubscribe: Option<&'a str>,
 }
 
 /// A part of a mail.

@@ -5,7 +5,8 @@
 //! A [`Renderer`] compiles the layouts and texts of a catalogue once and then makes a [`Rendered`] from a
 //! [`MailInput`], again and again; the same input gives the same bytes. [`layout`] is how MJML and template
 //! tags become one HTML template; [`values`] is what texts see, cleaned by [`clean`] of whatever upstream
-//! could have put into it; [`filters`] are the words of texts; [`check`] renders everything with example
+//! could have put into it; [`filters`] are the words of texts; [`why`] says why the
+//! reader gets something; [`check`] renders everything with example
 //! data, for `tidings check`.
 //!
 //! Where a value may stand decides how it is written: in HTML it is escaped, in an address it is a web
@@ -19,6 +20,7 @@ mod layout;
 mod limits;
 mod renderer;
 mod values;
+mod why;
 
 #[cfg(test)]
 mod tests;

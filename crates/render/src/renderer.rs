@@ -6,18 +6,19 @@ use std::{
     io::{self, Write},
 };
 
-use catalogue::{Catalogue, KindDef, Mail, Problem, Problems, problem::Source};
+use catalogue::{Catalogue, KindDef, Mail, OTHER, Problem, Problems, problem::Source};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
-use model::{Because, PlanName, SubjectRef};
+use model::PlanName;
 
 use crate::{
     clean, filters,
     input::{ItemInput, MailInput, RenderError, Rendered},
     layout::{self, Layout},
     limits::{FUEL, HEADLINE_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX, RECURSION_MAX, SAYS_CHARS_MAX},
-    values::{Moment, Named, Views},
+    values::{Moment, Named, Views, web_address},
+    why::Telling,
 };
 
 /// Compiled layouts and texts of one catalogue.
@@ -106,12 +107,13 @@ impl Renderer {
 
     fn roots(&self, input: &MailInput<'_>) -> Result<Roots, RenderError> {
         let mut views = Views::new(&self.catalogue, input.zone, input.due, input.related);
+        let telling = Telling { catalogue: &self.catalogue, persons: input.persons, place: input.place };
         let mut sections = Vec::new();
         let mut all = Vec::new();
         for section in input.sections.iter().filter(|section| !section.items.is_empty()) {
             let mut items = Vec::new();
             for item in &section.items {
-                items.push(self.item(item, &mut views)?);
+                items.push(self.item(item, &telling, &mut views)?);
             }
             all.extend(items.iter().cloned());
             let title = clean::value(section.title);
@@ -133,23 +135,39 @@ impl Renderer {
             ("count", Scripted::from(all.len())),
             ("items", Scripted::from(all)),
             ("sections", Scripted::from(sections)),
+            (
+                "unsubscribe",
+                input.unsubscribe.map_or(Scripted::UNDEFINED, |link| Scripted::from(web_address(link))),
+            ),
         ]))
     }
 
-    fn item<'a>(&self, item: &ItemInput<'a>, views: &mut Views<'a>) -> Result<Scripted, RenderError> {
+    fn item<'a>(
+        &self,
+        item: &ItemInput<'a>,
+        telling: &Telling<'_>,
+        views: &mut Views<'a>,
+    ) -> Result<Scripted, RenderError> {
         let kind =
             self.catalogue.kinds.get(item.kind).ok_or_else(|| RenderError::NoKind(item.kind.clone()))?;
         let subject = views.subject(item.subject, item.state);
         let mut roots: BTreeMap<String, Scripted> =
             views.references(item.subject, item.state).into_iter().collect();
+        let other = telling.other(item);
         roots.insert("subject".to_string(), subject.clone());
+        // Not there rather than empty, so that a sentence can say `default("Somebody")`.
+        if let Some(other) = &other {
+            roots.insert(OTHER.to_string(), Scripted::from(other.as_str()));
+        }
         let says = clean::line(&self.render(Part::Says(kind), &roots)?, SAYS_CHARS_MAX);
         let name = views.name(item.subject, item.state);
         let name = if name.is_empty() { says.clone() } else { name };
         let parts = [
             ("kind", Scripted::from(kind.name.as_str())),
             ("says", Scripted::from(says)),
-            ("why", Scripted::from(why(item, views))),
+            ("why", Scripted::from(telling.why(item, views))),
+            ("distance", Scripted::from(telling.distance(item))),
+            (OTHER, Scripted::from(other.unwrap_or_default())),
             ("maybe", Scripted::from(item.maybe)),
             ("name", Scripted::from(name.as_str())),
             ("subject", subject),
@@ -245,24 +263,6 @@ fn first_said(roots: &Roots) -> String {
     let first = roots.get("items").and_then(|items| items.get_item_by_index(0).ok());
     let says = first.and_then(|item| item.get_attr("says").ok());
     says.map(|says| says.to_string()).unwrap_or_default()
-}
-
-/// Why the person gets this, in their words: `you follow Ann Lee and this town`.
-fn why(item: &ItemInput<'_>, views: &Views<'_>) -> String {
-    let called = |target: &SubjectRef| {
-        let state = if target == item.subject { Some(item.state) } else { views.related.get(target) };
-        let name = state.map(|state| views.name(target, state)).filter(|name| !name.is_empty());
-        name.unwrap_or_else(|| format!("this {}", clean::value(target.kind())))
-    };
-    let mut followed: Vec<String> = Vec::new();
-    for reason in item.reasons {
-        let Because::Follows(target) = &reason.because;
-        let name = called(target);
-        if !followed.contains(&name) {
-            followed.push(name);
-        }
-    }
-    if followed.is_empty() { String::new() } else { format!("you follow {}", filters::and(&followed)) }
 }
 
 /// Takes so many bytes and then no more.

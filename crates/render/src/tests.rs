@@ -112,6 +112,9 @@ fn mail(renderer: &Renderer, input: &Input<'_>) -> Result<Rendered, RenderError>
         due: Millis::parse("2026-11-24T08:00:00Z").unwrap(),
         sections: &sections,
         related: input.related,
+        persons: &BTreeMap::new(),
+        place: None,
+        unsubscribe: None,
     })
 }
 

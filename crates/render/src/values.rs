@@ -154,7 +154,9 @@ impl<'a> Views<'a> {
     /// A value of a field; nothing if it is not what was declared, for states outlive catalogues.
     fn value(&mut self, field: &FieldType, value: &'a Value, near: bool) -> Option<Scripted> {
         match (field, value) {
-            (FieldType::Text, Value::Text(text)) => Some(Scripted::from(clean::value(text))),
+            (FieldType::Text | FieldType::Person, Value::Text(text)) => {
+                Some(Scripted::from(clean::value(text)))
+            }
             (FieldType::Url, Value::Text(text)) => Some(Scripted::from(web_address(text))),
             // A whole number is said without a point.
             #[allow(clippy::cast_possible_truncation)]

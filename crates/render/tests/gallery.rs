@@ -1,4 +1,5 @@
-//! The gallery's mail, as it is: its catalogue passes every check, and a morning's mail is kept as a file.
+//! The gallery's mails, as they are: its catalogue passes every check, and a mail of each kind and one of
+//! everything are kept as files.
 //! `UPDATE_GOLDENS=1 cargo test -p render` writes the files anew; look at them in a browser then.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "all of this file is a test")]
@@ -6,73 +7,82 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use catalogue::Catalogue;
-use model::{Because, Kind, Millis, PlanName, Reason, State, SubjectRef, civil::Zones};
-use render::{ItemInput, MailInput, Renderer, SectionInput};
+use model::{Because, Kind, Millis, Place, PlanName, Reason, Score, State, SubjectRef, civil::Zones};
+use render::{ItemInput, MailInput, Rendered, Renderer, SectionInput};
 use serde_json::json;
+
+/// In Berlin.
+const READER: Place = Place { lat: 52.52, lon: 13.405 };
+const LINK: &str = "https://mail.gallery.example/u/AQRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWw";
 
 fn gallery() -> Catalogue {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gallery");
     Catalogue::load(&dir).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn subject(text: &str) -> SubjectRef {
-    SubjectRef::new(text).unwrap()
-}
+/// What is told: the section, the kind in whose words, the subject, and why: what is followed, `near` or
+/// `listed`. The second one may have been sent before.
+const WORKS: [Line; 3] = [
+    ("New works", "artwork_published", "artwork:1", &["artist:7", "partner:1"]),
+    ("New works", "artwork_published", "artwork:2", &["artist:7"]),
+    ("New works", "artwork_published", "artwork:3", &["partner:2"]),
+];
+const ARTISTS_SHOWS: [Line; 2] = [
+    ("Shows you follow", "followed_artist_show", "show:5", &["artist:7", "artist:8", "near"]),
+    ("Shows you follow", "followed_artist_show", "show:6", &["artist:8"]),
+];
+const PARTNERS_SHOWS: [Line; 1] = [("Shows you follow", "followed_partner_show", "show:7", &["partner:2"])];
+const NEARBY: [Line; 2] =
+    [("Near you", "nearby_show", "show:8", &["near"]), ("Near you", "nearby_show", "show:9", &["near"])];
+const SUGGESTED: [Line; 2] = [
+    ("Picked for you", "artwork_suggested", "artwork:4", &["listed"]),
+    ("Picked for you", "artwork_suggested", "artwork:5", &["listed"]),
+];
 
-/// One thing that is told.
-struct Told {
-    kind: Kind,
-    subject: SubjectRef,
-    reasons: Vec<Reason>,
-    maybe: bool,
-}
-
-impl Told {
-    fn new(kind: &str, of: &str, follows: &[&str]) -> Self {
-        let kind = Kind::new(kind).unwrap();
-        let reason = |to: &&str| Reason { kind: kind.clone(), because: Because::Follows(subject(to)) };
-        let reasons = follows.iter().map(reason).collect();
-        Self { kind, subject: subject(of), reasons, maybe: of == "artwork:2" }
-    }
-
-    fn item<'a>(&'a self, subjects: &'a BTreeMap<SubjectRef, State>) -> ItemInput<'a> {
-        let Self { kind, subject, reasons, maybe } = self;
-        ItemInput { kind, subject, state: &subjects[subject], reasons, maybe: *maybe }
-    }
-}
+type Line = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 /// A morning on which something happened.
 fn subjects(catalogue: &Catalogue) -> BTreeMap<SubjectRef, State> {
-    let picture = |name: &str| format!("https://gallery.example/pictures/{name}.jpg");
-    let page = |name: &str| format!("https://gallery.example/{name}");
+    let work = |name: &str, title: &str, artist: u8, partner: u8, medium: &str| {
+        json!({"title": title, "image": format!("https://gallery.example/images/{name}.jpg"), "medium": medium,
+            "page": format!("https://gallery.example/{name}"), "artist": format!("artist:{artist}"),
+            "partner": format!("partner:{partner}"), "published": true})
+    };
+    let show =
+        |name: &str, title: &str, artists: &[&str], (city, lat, lon): (&str, f64, f64), opens: &str| {
+            json!({"title": title, "image": format!("https://gallery.example/images/{name}.jpg"),
+            "page": format!("https://gallery.example/{name}"), "artists": artists, "partner": "partner:2",
+            "city": city, "place": {"lat": lat, "lon": lon}, "opens": opens})
+        };
+    let long = "Untitled (after a <very> long afternoon in the north studio)";
     let facts = [
-        ("artist:7", json!({"name": "Ann Lee"})),
+        ("artist:7", json!({"name": "Mira Holm"})),
         ("artist:8", json!({"name": "Bo Kim & Sons"})),
         ("partner:1", json!({"name": "Klein Sun"})),
-        (
-            "artwork:1",
-            json!({"title": "Moon over the Spree", "image": picture("moon"), "page": page("moon"),
-            "artist": "artist:7", "partner": "partner:1", "published": true}),
-        ),
-        (
-            "artwork:2",
-            json!({"title": "Sun", "image": picture("sun"), "page": page("sun"), "artist": "artist:7"}),
-        ),
-        (
-            "artwork:3",
-            json!({"title": "Untitled (after a <very> long afternoon in the north studio)",
-            "image": picture("untitled"), "page": page("untitled"), "artist": "artist:8"}),
-        ),
+        ("partner:2", json!({"name": "Galerie Nord"})),
+        ("artwork:1", work("moon", "Moon over the Spree", 7, 1, "Oil on linen")),
+        // Of this one, little is known.
+        ("artwork:2", json!({"title": "Sun", "page": "https://gallery.example/sun", "artist": "artist:7"})),
+        ("artwork:3", work("untitled", long, 8, 2, "Tempera on panel")),
+        ("artwork:4", work("kiln", "Kiln Song", 8, 2, "Stoneware")),
+        ("artwork:5", work("rain", "Vessel with Rain", 7, 1, "Glass")),
         (
             "show:5",
-            json!({"title": "Tides", "image": picture("tides"), "page": page("tides"),
-            "artists": ["artist:7", "artist:8"], "opens": "2026-11-27T17:00:00Z"}),
+            show(
+                "tides",
+                "Tides",
+                &["artist:7", "artist:8"],
+                ("Berlin", 52.50, 13.44),
+                "2026-11-27T17:00:00Z",
+            ),
         ),
         (
             "show:6",
-            json!({"title": "Winter Salon", "page": page("winter"), "artists": ["artist:8"],
-            "opens": "2027-01-08T18:30:00Z"}),
+            json!({"title": "Winter Salon", "artists": ["artist:8"], "opens": "2027-01-08T18:30:00Z"}),
         ),
+        ("show:7", show("loom", "Loom", &["artist:9"], ("Hamburg", 53.55, 10.0), "2026-12-03T17:00:00Z")),
+        ("show:8", show("ink", "Ink", &["artist:8"], ("Berlin", 52.523, 13.41), "2026-12-01T18:00:00Z")),
+        ("show:9", show("earth", "Fired Earth", &[], ("Potsdam", 52.40, 13.06), "2026-12-10T17:00:00Z")),
     ];
     let state = |(of, fields): (&str, serde_json::Value)| {
         let of = subject(of);
@@ -82,6 +92,68 @@ fn subjects(catalogue: &Catalogue) -> BTreeMap<SubjectRef, State> {
     facts.into_iter().map(state).collect()
 }
 
+fn subject(text: &str) -> SubjectRef {
+    SubjectRef::new(text).unwrap()
+}
+
+fn reasons((_, kind, _, because): &Line) -> Vec<Reason> {
+    let reason = |word: &&str| match *word {
+        "near" => Reason { kind: Kind::new("nearby_show").unwrap(), because: Because::Near },
+        "listed" => {
+            let because = Because::Listed(Score::new(0.9).unwrap());
+            Reason { kind: Kind::new(kind).unwrap(), because }
+        }
+        to => Reason { kind: Kind::new(kind).unwrap(), because: Because::Follows(subject(to)) },
+    };
+    because.iter().map(reason).collect()
+}
+
+/// The mail of a plan that tells these lines, and had no room for so many more in each section.
+fn mail(plan: &str, lines: &[Line], more: usize) -> Rendered {
+    let catalogue = gallery();
+    let renderer = Renderer::new(&catalogue).unwrap_or_else(|problems| panic!("{problems}"));
+    let states = subjects(&catalogue);
+    let told: Vec<(Kind, SubjectRef, Vec<Reason>)> =
+        lines.iter().map(|line| (Kind::new(line.1).unwrap(), subject(line.2), reasons(line))).collect();
+    let mut sections: Vec<SectionInput<'_>> = Vec::new();
+    for ((title, ..), (kind, subject, reasons)) in lines.iter().zip(&told) {
+        let maybe = subject.as_str() == "artwork:2";
+        let item = ItemInput { kind, subject, state: &states[subject], reasons, maybe };
+        match sections.iter_mut().find(|section| section.title == *title) {
+            Some(section) => section.items.push(item),
+            None => sections.push(SectionInput { title, items: vec![item], more }),
+        }
+    }
+    let mail = renderer.mail(&MailInput {
+        plan: &PlanName::new(plan).unwrap(),
+        name: Some("Ann"),
+        zone: &Zones::bundled().get_or_utc(Some("Europe/Berlin")),
+        due: Millis::parse("2026-11-24T08:00:00Z").unwrap(),
+        sections: &sections,
+        related: &states,
+        persons: &BTreeMap::new(),
+        place: Some(READER),
+        unsubscribe: Some(LINK),
+    });
+    mail.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn golden(name: &str, found: &Rendered) {
+    let text = format!("{}\n{}\n\n{}", found.headline, found.preheader, found.text);
+    for (name, found) in
+        [(format!("{name}.html"), format!("{}\n", found.html)), (format!("{name}.txt"), text)]
+    {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(&name);
+        if std::env::var_os("UPDATE_GOLDENS").is_some() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, found).unwrap();
+            continue;
+        }
+        let kept = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(kept == found, "{name} has changed; UPDATE_GOLDENS=1 keeps it so:\n{found}");
+    }
+}
+
 #[test]
 fn the_catalogue_passes_every_check() {
     let problems = Renderer::check(&gallery());
@@ -89,51 +161,25 @@ fn the_catalogue_passes_every_check() {
 }
 
 #[test]
-fn a_morning_mail_is_as_it_was() {
-    let catalogue = gallery();
-    let renderer = Renderer::new(&catalogue).unwrap_or_else(|problems| panic!("{problems}"));
-    let subjects = subjects(&catalogue);
-    let works = [
-        Told::new("artwork_published", "artwork:1", &["artist:7"]),
-        Told::new("artwork_published", "artwork:2", &["artist:7"]),
-        Told::new("artwork_published", "artwork:3", &["artist:8"]),
-    ];
-    let shows = [
-        Told::new("followed_artist_show", "show:5", &["artist:7", "artist:8"]),
-        Told::new("followed_artist_show", "show:6", &["artist:8"]),
-    ];
-    let sections = [
-        SectionInput {
-            title: "New works",
-            items: works.iter().map(|told| told.item(&subjects)).collect(),
-            more: 4,
-        },
-        SectionInput {
-            title: "Shows you follow",
-            items: shows.iter().map(|told| told.item(&subjects)).collect(),
-            more: 0,
-        },
-    ];
-    let mail = renderer.mail(&MailInput {
-        plan: &PlanName::new("morning_mail").unwrap(),
-        name: Some("Ann"),
-        zone: &Zones::bundled().get_or_utc(Some("Europe/Berlin")),
-        due: Millis::parse("2026-11-24T08:00:00Z").unwrap(),
-        sections: &sections,
-        related: &subjects,
-    });
-    let mail = mail.unwrap_or_else(|error| panic!("{error}"));
-    golden("morning.html", &format!("{}\n", mail.html));
-    golden("morning.txt", &format!("{}\n{}\n\n{}", mail.headline, mail.preheader, mail.text));
+fn a_mail_of_each_kind_is_as_it_was() {
+    golden("artwork_published", &mail("morning_mail", &WORKS, 4));
+    golden("followed_artist_show", &mail("morning_mail", &ARTISTS_SHOWS, 0));
+    golden("followed_partner_show", &mail("morning_mail", &PARTNERS_SHOWS, 0));
+    golden("nearby_show", &mail("morning_mail", &NEARBY, 0));
+    golden("artwork_suggested", &mail("morning_mail", &SUGGESTED, 0));
 }
 
-fn golden(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDENS").is_some() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, found).unwrap();
-        return;
+#[test]
+fn a_mail_of_everything_is_as_it_was() {
+    let all = [&WORKS[..], &ARTISTS_SHOWS, &PARTNERS_SHOWS, &NEARBY, &SUGGESTED].concat();
+    golden("morning", &mail("morning_mail", &all, 2));
+    golden("weekly", &mail("weekly_mail", &all, 0));
+}
+
+#[test]
+fn every_kind_has_its_golden_mail() {
+    for kind in gallery().kinds.keys() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{kind}.html"));
+        assert!(path.exists(), "{kind}");
     }
-    let kept = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert!(kept == found, "{name} has changed; UPDATE_GOLDENS=1 keeps it so:\n{found}");
 }

@@ -1,10 +1,10 @@
 //! Asked again at the end: does each entry of a Ready still hold?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::{
     Catalogue,
-    truth::{reachable, still},
+    truth::{Reader, Told, reachable, still},
 };
 use model::{
     DayView, EntryKey, Fate, Millis, Reason, State, Why, World,
@@ -16,7 +16,17 @@ use model::{
 #[derive(Default, Debug)]
 pub struct Facts {
     pub profile: State,
+    pub mutes: State,
+    pub notes: State,
     pub view: DayView,
+}
+
+impl Facts {
+    /// The person that a Ready is for.
+    fn reader<'a>(&'a self, ready: &'a Ready) -> Reader<'a> {
+        let Self { profile, mutes, notes, .. } = self;
+        Reader { tenant: &ready.tenant, person: &ready.person, profile, mutes, notes }
+    }
 }
 
 /// What is left of a Ready.
@@ -53,7 +63,7 @@ fn whole(ready: &Ready, facts: &Facts, catalogue: &Catalogue, now: Millis) -> Re
     if !catalogue.plans.by_name.contains_key(&ready.plan) {
         return Err(Why::PlanGone);
     }
-    reachable(&facts.profile, ready.channel)
+    reachable(&facts.reader(ready), ready.channel)
 }
 
 fn holds(
@@ -71,9 +81,13 @@ fn holds(
         Fate::Read | Fate::Cleared => return Err(Why::SeenBefore),
         Fate::Ended(why) => return Err(why),
     }
-    let reasons =
-        entry.reasons.iter().filter(|reason| catalogue.kinds.contains_key(&reason.kind)).cloned().collect();
-    still(world, (&ready.tenant, &ready.person), &entry.subject, &reasons, catalogue)
+    let known = |reason: &&Reason| catalogue.kinds.contains_key(&reason.kind);
+    let reasons: BTreeSet<Reason> = entry.reasons.iter().filter(known).cloned().collect();
+    if reasons.is_empty() {
+        return Err(Why::KindGone);
+    }
+    let told = Told { subject: &entry.subject, actor: seen.actor(), reasons: &reasons };
+    still(world, &facts.reader(ready), &told, catalogue)
 }
 
 /// Facts by Ready, in the order of a batch.

@@ -1,5 +1,7 @@
 //! What can be set about the sender.
 
+use crate::links::Links;
+
 /// The group under which it reads.
 pub const GROUP: &str = "sender";
 
@@ -17,6 +19,8 @@ pub struct Config {
     pub at_once_max: usize,
     /// How long a claim holds: the hand-over gives up then, and only after that is it unknown.
     pub claim_ms: i64,
+    /// How a reader asks for no more mail; without it, mails carry no such link.
+    pub links: Option<Links>,
 }
 
 /// When a Ready is tried again after so many tries.

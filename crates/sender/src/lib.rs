@@ -6,10 +6,11 @@
 //! # Tour
 //!
 //! [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
-//! each entry still holds. [`message`] makes the mail. [`report`] says what became of it. [`mod@run`] is the
+//! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it. [`report`] says what became of it. [`mod@run`] is the
 //! only place that waits.
 
 pub mod config;
+pub mod links;
 
 pub mod past;
 
@@ -24,4 +25,5 @@ pub mod run;
 mod tests;
 
 pub use config::Config;
+pub use links::Links;
 pub use run::{Ports, run};

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::Message;
 use model::{
-    Kind, Reason, State, SubjectRef, Tenant,
+    Kind, Place, Reason, State, SubjectRef, Tenant, Value, World,
     civil::Zones,
     person::profile,
     plan::{OncePer, Plan},
@@ -14,14 +14,18 @@ use model::{
 };
 use render::{ItemInput, MailInput, Renderer, SectionInput};
 
-use crate::check::{Checked, Facts};
+use crate::{
+    check::{Checked, Facts},
+    links::Links,
+};
 
 /// What a mail is made with.
 pub struct Making<'a> {
     pub catalogue: &'a Catalogue,
     pub renderer: &'a Renderer,
     pub zones: &'a Zones,
-    pub subjects: &'a BTreeMap<(Tenant, SubjectRef), State>,
+    pub world: &'a World,
+    pub links: Option<&'a Links>,
 }
 
 impl Making<'_> {
@@ -30,12 +34,12 @@ impl Making<'_> {
         let plan =
             self.catalogue.plans.by_name.get(&ready.plan).context("the plan is not in the catalogue")?;
         let mail = self.catalogue.mails.get(&ready.plan).context("the plan has no mail")?;
-        let of_tenant = self.subjects.iter().filter(|((tenant, _), _)| *tenant == ready.tenant);
-        let related: BTreeMap<SubjectRef, State> =
-            of_tenant.map(|((_, subject), state)| (subject.clone(), state.clone())).collect();
+        let related = of_tenant(&self.world.subjects, &ready.tenant);
+        let persons = of_tenant(&self.world.persons, &ready.tenant);
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
         let said = said(plan, &checked.told);
         let nothing = State::default();
+        let link = self.links.map(|links| links.unsubscribe(ready));
         let rendered = self
             .renderer
             .mail(&MailInput {
@@ -45,6 +49,9 @@ impl Making<'_> {
                 due: ready.due,
                 sections: &sections(plan, &said, &ready.more, &related, &nothing),
                 related: &related,
+                persons: &persons,
+                place: place(&facts.profile),
+                unsubscribe: link.as_deref(),
             })
             .with_context(|| format!("plan {}", ready.plan))?;
         Ok(Message {
@@ -58,15 +65,43 @@ impl Making<'_> {
             html: rendered.html,
             text: rendered.text,
             date: ready.due,
-            headers: vec![("Auto-Submitted".into(), "auto-generated".into())],
+            headers: headers(ready, &self.catalogue.name, &mail.from, link.as_deref()),
         })
     }
 }
 
+fn of_tenant<T: Clone + Ord>(all: &BTreeMap<(Tenant, T), State>, of: &Tenant) -> BTreeMap<T, State> {
+    let own = all.iter().filter(|((tenant, _), _)| tenant == of);
+    own.map(|((_, key), state)| (key.clone(), state.clone())).collect()
+}
+
+fn place(profile: &State) -> Option<Place> {
+    match profile.get(profile::PLACE) {
+        Some(Value::Place(place)) => Some(*place),
+        _ => None,
+    }
+}
+
+/// What mailboxes and mail servers are told beside the mail: that nobody wrote it by hand, which list it is
+/// of (RFC 2919), and how to get no more of it, with one click if they offer that (RFC 2369, RFC 8058).
+fn headers(ready: &Ready, catalogue: &str, from: &str, link: Option<&str>) -> Vec<(String, String)> {
+    let list = format!("<{}.{catalogue}.{}>", ready.plan, domain(from));
+    let mut headers = vec![("Auto-Submitted", "auto-generated".to_owned()), ("List-Id", list)];
+    if let Some(link) = link {
+        headers.push(("List-Unsubscribe", format!("<{link}>")));
+        headers.push(("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()));
+    }
+    headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 /// The Ready's own id at the sender's domain: a repeated message is the same message to its receiver.
 pub fn message_id(ready: &Ready, from: &str) -> String {
-    let domain = from.rsplit_once('@').map_or("localhost", |(_, domain)| domain.trim_end_matches('>'));
-    format!("{}@{domain}", ready.id)
+    format!("{}@{}", ready.id, domain(from))
+}
+
+/// Where a mailbox is.
+fn domain(mailbox: &str) -> &str {
+    mailbox.rsplit_once('@').map_or("localhost", |(_, domain)| domain.trim_end_matches('>'))
 }
 
 /// One thing to say, once, with every reason for it.
@@ -77,29 +112,40 @@ struct Said {
     maybe: bool,
 }
 
-/// What each section of the plan has to say, in order; what is said once is one item.
+/// What each section of the plan has to say, in order; what is said once is one item with every reason.
 fn said(plan: &Plan, told: &[ReadyEntry]) -> Vec<Vec<Said>> {
     let mut sections: Vec<Vec<Said>> = plan.sections.iter().map(|_| Vec::new()).collect();
     for entry in told {
-        let Some(section) = plan.sections.get(usize::from(entry.section)) else { continue };
-        let items = &mut sections[usize::from(entry.section)];
-        let same =
-            items.iter_mut().find(|item| plan.once_per == OncePer::Subject && item.subject == entry.subject);
-        if let Some(item) = same {
+        let same = |item: &&mut Said| plan.once_per != OncePer::Event && item.subject == entry.subject;
+        if let Some(item) = sections.iter_mut().flatten().find(same) {
             let new = entry.reasons.iter().filter(|reason| !item.reasons.contains(reason)).cloned();
             let new: Vec<Reason> = new.collect();
             item.reasons.extend(new);
             item.maybe |= entry.maybe;
             continue;
         }
-        // Said in the words of a kind that this section tells.
-        let kinds = || entry.reasons.iter().map(|reason| &reason.kind);
-        let kind = kinds().find(|kind| section.kinds.contains(kind)).or_else(|| kinds().next());
-        let Some(kind) = kind.cloned() else { continue };
+        let Some((section, kind)) = place_of(plan, entry) else { continue };
         let (subject, reasons, maybe) = (entry.subject.clone(), entry.reasons.clone(), entry.maybe);
-        items.push(Said { kind, subject, reasons, maybe });
+        if let Some(items) = sections.get_mut(section) {
+            items.push(Said { kind, subject, reasons, maybe });
+        }
     }
     sections
+}
+
+/// The section that says an entry, and the kind in whose words. What no longer holds may have been the
+/// reason for its section: then it is said in the first that tells one of the kinds that are left.
+fn place_of(plan: &Plan, entry: &ReadyEntry) -> Option<(usize, Kind)> {
+    let own = usize::from(entry.section);
+    let kinds = || entry.reasons.iter().map(|reason| &reason.kind);
+    let told_here = |kind: &&Kind| plan.sections.get(own).is_some_and(|own| own.kinds.contains(kind));
+    if let Some(kind) = kinds().find(told_here) {
+        return Some((own, kind.clone()));
+    }
+    let elsewhere = kinds().filter_map(|kind| Some((plan.section_of(kind)?, kind)));
+    // A catalogue that changed meanwhile may tell none of them anywhere; its own section still takes it.
+    let first = elsewhere.min_by_key(|(section, _)| *section).or_else(|| Some((own, kinds().next()?)));
+    first.map(|(section, kind)| (section, kind.clone()))
 }
 
 /// The sections that have something to say, as the renderer wants them.

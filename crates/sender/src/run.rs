@@ -33,7 +33,11 @@ use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::{Inbox, topics};
+use wire::{
+    Inbox,
+    quarantined::{Unusable, of_record},
+    topics,
+};
 
 use crate::{
     check::{self, Checked, Facts},
@@ -219,7 +223,8 @@ impl Sender {
             catalogue: &self.ports.catalogue,
             renderer: &self.ports.renderer,
             zones: &self.ports.zones,
-            subjects: &loaded.world.subjects,
+            world: &loaded.world,
+            links: self.config.links.as_ref(),
         };
         let message = match making.message(ready, facts, &checked) {
             Ok(message) => message,
@@ -292,18 +297,16 @@ impl Sender {
             let found = self.ports.store.journalled(tenant, &ids).await.context("journal")?;
             journal.extend(ids.into_iter().zip(found));
         }
-        let keys: Vec<StateKey> =
-            readys.iter().map(|ready| StateKey::Person(ready.tenant.clone(), ready.person.clone())).collect();
-        let profiles = self.ports.store.states(&keys).await.context("profiles")?;
         let days: BTreeSet<DayKey> = readys.iter().flat_map(days_of).collect();
         let days: Vec<DayKey> = days.into_iter().collect();
         let rows = self.ports.store.read(&days, Millis(self.ports.clock.now())).await.context("days")?;
         let rows: BTreeMap<DayKey, Vec<Row>> = days.into_iter().zip(rows).collect();
+        let states = self.ports.store.states(&keys_of(readys)).await.context("profiles")?;
         let mut facts = BTreeMap::new();
-        for (ready, profile) in readys.iter().zip(profiles) {
+        for (ready, [profile, mutes, notes]) in readys.iter().zip(by_three(states)) {
             let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
             let view = model::fold::fold(own.iter().filter_map(|day| rows.get(day)).flatten());
-            facts.insert(ready.id, Facts { profile, view });
+            facts.insert(ready.id, Facts { profile, mutes, notes, view });
         }
         let refers_to = |state: &State| self.ports.catalogue.related_refs(state);
         let world = world::load(&*self.ports.store, wanted(readys), &refers_to)
@@ -376,14 +379,30 @@ fn wanted(readys: &[Ready]) -> Wanted {
     for ready in readys {
         for entry in &ready.entries {
             wanted.subjects.insert((ready.tenant.clone(), entry.subject.clone()));
-            for target in truth::targets(&entry.reasons) {
+            let (follows, persons) = truth::wants(&entry.reasons);
+            for target in follows {
                 wanted.follows.insert((ready.tenant.clone(), ready.person.clone(), target.clone()));
                 // Named in "why you get this".
                 wanted.subjects.insert((ready.tenant.clone(), target));
             }
+            wanted.persons.extend(persons.into_iter().map(|person| (ready.tenant.clone(), person)));
         }
     }
     wanted
+}
+
+/// What is asked of each Ready's person: the profile, what they mute, and what the house notes of them.
+fn keys_of(readys: &[Ready]) -> Vec<StateKey> {
+    let keys = |Ready { tenant, person, .. }: &Ready| {
+        [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()))
+    };
+    readys.iter().flat_map(keys).collect()
+}
+
+/// The answers to that, by Ready.
+fn by_three(states: Vec<State>) -> impl Iterator<Item = [State; 3]> {
+    let mut states = states.into_iter();
+    std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]))
 }
 
 fn days_of(ready: &Ready) -> Vec<DayKey> {
@@ -416,18 +435,15 @@ fn inbox_record(delivery: Delivery) -> anyhow::Result<NewRecord> {
 }
 
 fn quarantined(record: &topic::Record, reason: &str, at: Millis) -> anyhow::Result<NewRecord> {
-    let quarantined = wire::Quarantined {
-        topic: record.topic.to_string(),
+    let unusable = Unusable {
+        topic: &record.topic,
         partition: record.partition,
         offset: record.offset,
         appended: Millis(record.appended),
-        key: record.key.clone(),
-        value: record.value.clone(),
-        cut: false,
-        reason: reason.to_owned(),
-        at,
-        room: GROUP.to_owned(),
+        key: &record.key,
+        value: record.value.as_deref(),
     };
+    let quarantined = of_record(unusable, reason, GROUP, at);
     let value = Some(wire::quarantined::encode(&quarantined)?);
     Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
 }

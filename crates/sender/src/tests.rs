@@ -8,7 +8,7 @@ use model::{
     State, SubjectRef, Tenant, Value, What, Why, World,
     delivery::Outcome,
     fold::fold,
-    person::profile,
+    person::{mutes, notes, profile},
     ready::{Ready, ReadyEntry},
 };
 use store::{Claim, Journalled, Record, Recorded};
@@ -20,6 +20,8 @@ use crate::{
     past::{Past, past},
     report,
 };
+
+mod message;
 
 const CATALOGUE: &str = r#"
 catalogue: sample
@@ -146,19 +148,24 @@ fn facts() -> (Facts, World) {
     let mut world = World::default();
     world.follows.insert((tenant.clone(), Person::new("ann").unwrap(), subject("author:1")), true);
     world.subjects.insert((tenant, subject("work:1")), State::at(1, [("public", Some(Value::Flag(true)))]));
-    (Facts { profile: person(&[]), view: view(&[]) }, world)
+    (Facts { profile: person(&[]), view: view(&[]), ..Facts::default() }, world)
 }
 
 fn person(flags: &[&str]) -> State {
     let mut state = State::at(1, [(profile::EMAIL, Some(Value::text("ann@example.com")))]);
-    for flag in flags {
-        state.merge(&State::at(1, [(flag, Some(Value::Flag(true)))]));
-    }
+    state.merge(&self::flags(flags));
     state
 }
 
+fn flags(names: &[&str]) -> State {
+    State::at(1, names.iter().map(|name| (*name, Some(Value::Flag(true)))))
+}
+
 fn view(marks: &[What]) -> model::DayView {
-    let entry = |n| Row::Entry(Entry { key: key(n), reason: reason(), subject: subject("work:1") });
+    let entry = |n| {
+        let actor = Some(Person::new("zoe").unwrap());
+        Row::Entry(Entry { key: key(n), reason: reason(), subject: subject("work:1"), actor })
+    };
     let mut rows = vec![entry(1), entry(2)];
     let own = What::Taken(ReadyId([9; 16]));
     for what in std::iter::once(&own).chain(marks) {
@@ -184,7 +191,11 @@ fn every_entry_is_asked_again_before_the_claim() {
     check(|_, world| world.subjects.clear(), Some(Why::NoLongerTrue));
     check(|facts, _| facts.profile = State::default(), Some(Why::NoAddress));
     check(|facts, _| facts.profile = person(&[profile::EMAIL_OFF]), Some(Why::Unsubscribed));
-    check(|facts, _| facts.profile = person(&[profile::ERASED]), Some(Why::Erased));
+    check(|facts, _| facts.notes = flags(&[notes::ERASED]), Some(Why::Erased));
+    check(|facts, _| facts.mutes = flags(&[&mutes::kind(&reason().kind)]), Some(Why::Muted));
+    check(|facts, _| facts.mutes = flags(&[&mutes::subject(&subject("work:1"))]), Some(Why::Muted));
+    check(|facts, _| facts.mutes = flags(&[&mutes::actor(&Person::new("zoe").unwrap())]), Some(Why::Muted));
+    check(|facts, _| facts.mutes = flags(&[&mutes::actor(&Person::new("ann").unwrap())]), None);
     check(|facts, _| facts.view = view(&[What::Read]), Some(Why::SeenBefore));
     check(|facts, _| facts.view = view(&[What::Cleared]), Some(Why::SeenBefore));
     check(|facts, _| facts.view = view(&[What::Taken(ReadyId([1; 16]))]), Some(Why::ToldElsewhere));

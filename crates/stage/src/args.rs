@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, str::FromStr};
 
 use catalogue::problem::{did_you_mean, one_of};
-use model::{Person, SubjectRef, Tenant};
+use model::{Kind, Person, PlanName, SubjectRef, Tenant};
 
 use crate::token::{Raw, Shape, Token, Wrong};
 
@@ -72,6 +72,14 @@ impl Args {
 
     pub fn subject(&mut self) -> Result<SubjectRef, Wrong> {
         self.parsed("a subject, `type:id`,")
+    }
+
+    pub fn kind(&mut self) -> Result<Kind, Wrong> {
+        self.parsed("a kind")
+    }
+
+    pub fn plan(&mut self) -> Result<PlanName, Wrong> {
+        self.parsed("a plan")
     }
 
     pub fn number<T: FromStr>(&mut self, what: &str) -> Result<T, Wrong> {

@@ -39,6 +39,14 @@ pub(crate) async fn check(run: &mut Run<'_>, tenant: &Tenant, expected: &Expecte
             comparison.lists("entry", fates, &found);
             settle(&comparison)
         }
+        Expected::Why { person, subject, has } => {
+            let found = run.world.explain(tenant, person, subject).await?.join("\n");
+            let mut comparison = Comparison::default();
+            for part in has {
+                comparison.row("why", &format!("… {part} …"), &found, found.contains(part.as_str()));
+            }
+            settle(&comparison)
+        }
         Expected::Rejected { reason } => {
             let mut comparison = Comparison::default();
             let found = run.refusals.join("\n");

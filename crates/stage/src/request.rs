@@ -4,7 +4,7 @@
 use model::{Millis, Person, SubjectRef};
 use serde_json::{Map, Value, json};
 
-use crate::scenario::{Did, Event};
+use crate::scenario::{Did, Event, Muted};
 
 /// The paths of the intake.
 pub(crate) const CHANGES: &str = "/v1/changes";
@@ -19,7 +19,15 @@ pub(crate) struct Request {
 
 pub(crate) fn event(event: &Event) -> String {
     let mut cloud = cloud(&event.id, &event.source, &event.what, event.at);
-    cloud.insert("subject".to_owned(), event.subject.as_str().into());
+    if event.subjects.is_empty() {
+        cloud.insert("subject".to_owned(), event.subject.as_str().into());
+    } else {
+        let all = std::iter::once(&event.subject).chain(&event.subjects);
+        cloud.insert("subjects".to_owned(), all.map(|subject| Value::from(subject.as_str())).collect());
+    }
+    if !event.persons.is_empty() {
+        cloud.insert("persons".to_owned(), event.persons.iter().map(listed).collect());
+    }
     if let Some(actor) = &event.actor {
         cloud.insert("actor".to_owned(), actor.as_str().into());
     }
@@ -28,6 +36,13 @@ pub(crate) fn event(event: &Event) -> String {
     }
     cloud.insert("data".to_owned(), Value::Object(event.fields.clone()));
     Value::Object(cloud).to_string()
+}
+
+fn listed((person, score): &(Person, Option<f64>)) -> Value {
+    match score {
+        None => person.as_str().into(),
+        Some(score) => json!({"person": person.as_str(), "score": score}),
+    }
 }
 
 pub(crate) fn profile(line: usize, at: Millis, person: &Person, fields: &Map<String, Value>) -> Request {
@@ -39,6 +54,12 @@ pub(crate) fn profile(line: usize, at: Millis, person: &Person, fields: &Map<Str
 pub(crate) fn follow(line: usize, at: Millis, person: &Person, target: &SubjectRef, on: bool) -> Request {
     let data = json!({"person": person.as_str(), "target": target.as_str()});
     ours(FACTS, if on { "follow" } else { "unfollow" }, line, at, data)
+}
+
+pub(crate) fn mute(line: usize, at: Millis, person: &Person, muted: &Muted, on: bool) -> Request {
+    let (sort, name) = muted.parts();
+    let data = json!({"person": person.as_str(), sort: name});
+    ours(FACTS, if on { "mute" } else { "unmute" }, line, at, data)
 }
 
 pub(crate) fn feedback(line: usize, at: Millis, person: &Person, subject: &SubjectRef, did: Did) -> Request {

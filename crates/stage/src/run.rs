@@ -162,6 +162,9 @@ impl Run<'_> {
             Act::Follow { person, target, on } => {
                 self.ask(tenant, request::follow(number, at, person, target, *on)).await
             }
+            Act::Mute { person, muted, on } => {
+                self.ask(tenant, request::mute(number, at, person, muted, *on)).await
+            }
             Act::Feedback { person, subject, did } => {
                 self.ask(tenant, request::feedback(number, at, person, subject, *did)).await
             }
@@ -183,6 +186,8 @@ impl Run<'_> {
             Act::Stop => self.world.stop(Restart::Orderly).await,
             Act::Start { catalogue } => self.world.start(catalogue.as_deref()).await,
             Act::MailServer { up } => self.world.mail_server(*up).await,
+            Act::Release { plan, person } => self.world.release(tenant, plan, person.as_ref()).await,
+            Act::Archive { before } => self.world.archive(*before).await,
         }
     }
 
@@ -242,7 +247,7 @@ impl Run<'_> {
     async fn fates(&mut self) {
         let lines = self.scenario.lines.iter();
         let persons: BTreeSet<(&Tenant, &Person)> =
-            lines.filter_map(|line| Some((&line.tenant, line.person()?))).collect();
+            lines.flat_map(|line| line.persons().into_iter().map(|person| (&line.tenant, person))).collect();
         for (tenant, person) in persons {
             let Ok(Ok(entries)) = timeout(ASK_TIME_MAX, self.world.entries(tenant, person)).await else {
                 return;

@@ -1,6 +1,6 @@
 //! What a scenario is, once it has been read.
 
-use model::{Millis, Person, SubjectRef, Tenant};
+use model::{Day, Kind, Millis, Person, PlanName, SubjectRef, Tenant};
 use serde_json::{Map, Value};
 
 use crate::calendar::Calendar;
@@ -55,6 +55,11 @@ pub enum Act {
         target: SubjectRef,
         on: bool,
     },
+    Mute {
+        person: Person,
+        muted: Muted,
+        on: bool,
+    },
     Event(Event),
     /// The last event once more, byte for byte.
     Again,
@@ -84,6 +89,36 @@ pub enum Act {
     MailServer {
         up: bool,
     },
+    /// What waits under a plan is told now: one person's, or everybody's.
+    Release {
+        plan: PlanName,
+        person: Option<Person>,
+    },
+    /// The days before this one are written to a file and dropped.
+    Archive {
+        before: Day,
+    },
+}
+
+/// What a person does not want to hear of any more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Muted {
+    Kind(Kind),
+    Actor(Person),
+    Subject(SubjectRef),
+    Thread(SubjectRef),
+}
+
+impl Muted {
+    /// The word for its sort and its name, as a fact has them.
+    pub(crate) fn parts(&self) -> (&'static str, &str) {
+        match self {
+            Self::Kind(kind) => ("kind", kind.as_str()),
+            Self::Actor(actor) => ("actor", actor.as_str()),
+            Self::Subject(subject) => ("subject", subject.as_str()),
+            Self::Thread(of) => ("thread", of.as_str()),
+        }
+    }
 }
 
 /// Something that an upstream service says happened.
@@ -93,6 +128,10 @@ pub struct Event {
     pub source: String,
     pub what: String,
     pub subject: SubjectRef,
+    /// What else it is about.
+    pub subjects: Vec<SubjectRef>,
+    /// Whom it lists, with how well it suits them.
+    pub persons: Vec<(Person, Option<f64>)>,
     /// The source's own time.
     pub at: Millis,
     pub actor: Option<String>,
@@ -135,6 +174,12 @@ pub enum Expected {
         subject: SubjectRef,
         fates: Vec<String>,
     },
+    /// The explanation of why a person was told of a subject, or not, has each of these in it.
+    Why {
+        person: Person,
+        subject: SubjectRef,
+        has: Vec<String>,
+    },
     /// The line before was refused, with a reason that has this in it.
     Rejected {
         reason: String,
@@ -165,25 +210,32 @@ pub struct ExpectedMail {
 
 impl Line {
     /// Whom it is about.
-    pub(crate) fn person(&self) -> Option<&Person> {
+    pub(crate) fn persons(&self) -> Vec<&Person> {
         match &self.what {
             What::Do(
-                Act::Profile { person, .. } | Act::Follow { person, .. } | Act::Feedback { person, .. },
+                Act::Profile { person, .. }
+                | Act::Follow { person, .. }
+                | Act::Mute { person, .. }
+                | Act::Feedback { person, .. },
             )
-            | What::Expect(Expected::Fates { person, .. } | Expected::Open { person, .. }) => Some(person),
-            What::Expect(Expected::Mail(mail)) => Some(&mail.person),
+            | What::Expect(
+                Expected::Fates { person, .. } | Expected::Why { person, .. } | Expected::Open { person, .. },
+            ) => vec![person],
+            What::Expect(Expected::Mail(mail)) => vec![&mail.person],
+            What::Do(Act::Event(event)) => event.persons.iter().map(|(person, _)| person).collect(),
+            What::Do(Act::Release { person, .. }) => person.iter().collect(),
             What::Do(
-                Act::Event(_)
-                | Act::Again
+                Act::Again
                 | Act::Upstream(_)
                 | Act::Post { .. }
                 | Act::Restart(_)
                 | Act::Stop
                 | Act::Start { .. }
-                | Act::MailServer { .. },
+                | Act::MailServer { .. }
+                | Act::Archive { .. },
             )
             | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => {
-                None
+                Vec::new()
             }
         }
     }
@@ -194,13 +246,19 @@ impl Act {
     pub(crate) fn is_answered(&self) -> bool {
         match self {
             Self::Event(event) => event.via == Via::Http,
-            Self::Profile { .. } | Self::Follow { .. } | Self::Again | Self::Feedback { .. } => true,
+            Self::Profile { .. }
+            | Self::Follow { .. }
+            | Self::Mute { .. }
+            | Self::Again
+            | Self::Feedback { .. } => true,
             Self::Upstream(_)
             | Self::Post { .. }
             | Self::Restart(_)
             | Self::Stop
             | Self::Start { .. }
-            | Self::MailServer { .. } => false,
+            | Self::MailServer { .. }
+            | Self::Release { .. }
+            | Self::Archive { .. } => false,
         }
     }
 }

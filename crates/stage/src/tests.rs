@@ -7,12 +7,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Millis, Person, Tenant};
+use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
 use crate::{
-    parse, parse_with, run,
+    parse, parse_with, request, run,
     run::{Pace, run_at},
     scenario::{Act, Restart, What},
     world::{Answer, Entry, Mail, Section, World},
@@ -73,6 +73,27 @@ fn slips_are_found_where_they_are() {
     check("event item.out item:1 at=(moon 09:00)", "a.txt:3:23: `moon` is no date");
     check("event item.out item:1 @via=pigeon", "a.txt:3:23: `pigeon` is no way in: `http` or `topic`");
     check("event item.out item:1 @version=new", "a.txt:3:23: `new` is no whole number");
+    check("event item.out item:1 @persons=[ann ben=good]", "a.txt:3:23: `good` is no score");
+    check("event item.out item:1 @persons=[ann=]", "a.txt:3:23: `` is no score");
+    check("event item.out item:1 @persons=[ann=inf]", "a.txt:3:23: `inf` is no score");
+    check("event item.out item:1 @persons=[=1]", "a.txt:3:23: person is empty");
+    check("event item.out item:1 @persons=", "a.txt:3:23: `@persons` lists persons, `ann` or `ann=0.93`");
+    check("event item.out item:1 @subjects=[item]", "a.txt:3:23: `item` is not of the form type:id");
+    check(
+        "event item.out item:1 @subjects=[(mon 09:00)]",
+        "a.txt:3:23: `@subjects` lists subjects, `type:id`",
+    );
+    check("event item.out item:1 @person=[ann]", "a.txt:3:23: an event has no `@person`");
+    check("mute ann", "a.txt:3:9: what can be muted is missing");
+    check("mute ann item:7", "a.txt:3:10: `item:7` is not what can be muted");
+    check("mute ann thread item", "a.txt:3:17: `item` is not of the form type:id");
+    check("unmute ann actor", "a.txt:3:17: a person is missing");
+    check("release", "a.txt:3:8: a plan is missing");
+    check("release daily", "a.txt:3:14: a person is missing");
+    check("release daily all ann", "a.txt:3:19: the line should end here");
+    check("archive mon", "a.txt:3:9: `mon` is not what may stand here");
+    check("archive before noon", "a.txt:3:16: `noon` is no date");
+    check("expect why ann item:1", "a.txt:3:22: a part of the explanation must stand here, in quotes");
     check("again", "a.txt:3:1: there is no event that could come again");
     check("upstream hex 0g", "a.txt:3:14: `0g` is not hexadecimal");
     check("upstream nothing", "a.txt:3:10: what lies in the topic must stand here, in quotes");
@@ -125,7 +146,11 @@ fn one_instant_has_no_order() {
     check("follow ann item:7\nunfollow ann item:7", false);
     check("follow ann item:7\nunfollow ann item:8", true);
     check("follow ann item:7\nmon 00:01 unfollow ann item:7", true);
+    check("mute ann kind item_out\nunmute ann kind item_out", false);
+    check("mute ann subject item:7\nunmute ann thread item:7", true);
     check("person ann zone=UTC\nperson ann zone=Asia/Tokyo", false);
+    check("event item.out item:7 out=yes @subjects=[item:8]\nevent item.back item:8 out=no", false);
+    check("event item.out item:7 out=yes @subjects=[item:8]\nevent item.back item:9 out=no", true);
     check("person ann zone=UTC\nperson ann name=Ann", true);
     check("event item.out item:7 out=yes\nevent item.back item:7 out=no", false);
     check("event item.out item:7 out=yes\nevent item.back item:7 out=no @version=9999999999999", true);
@@ -167,6 +192,54 @@ fn words_make_stories() {
     assert!(wrong.to_string().starts_with("w.txt:1:1: only `word"), "{wrong}");
 }
 
+/// What a line asks of the house, as JSON.
+#[test]
+fn a_line_becomes_a_request() {
+    let check = |line: &str, expected: &str| {
+        let scenario =
+            parse("a.txt", &format!("{HEAD}{line}")).unwrap_or_else(|problems| panic!("{problems}"));
+        let line = &scenario.lines[0];
+        let at = line.until;
+        let said: Value = match &line.what {
+            What::Do(Act::Event(event)) => serde_json::from_str(&request::event(event)).unwrap(),
+            What::Do(Act::Profile { person, fields }) => {
+                serde_json::from_str(&request::profile(1, at, person, fields).body).unwrap()
+            }
+            What::Do(Act::Mute { person, muted, on }) => {
+                serde_json::from_str(&request::mute(1, at, person, muted, *on).body).unwrap()
+            }
+            other => panic!("{other:?}"),
+        };
+        let part = |name: &str| Some(format!("{name}={}", said.get(name)?));
+        let parts: Vec<String> =
+            ["type", "subject", "subjects", "persons", "data"].into_iter().filter_map(part).collect();
+        assert_eq!(parts.join(" "), expected);
+    };
+    check(
+        "event item.out item:7 @persons=[ann ben=0.9, 'a=b']",
+        r#"type="item.out" subject="item:7" persons=["ann",{"person":"ben","score":0.9},"a=b"] data={}"#,
+    );
+    check(
+        "event item.out item:7 @subjects=[item:8 item:9] @persons=ann out=yes",
+        r#"type="item.out" subjects=["item:7","item:8","item:9"] persons=["ann"] data={"out":true}"#,
+    );
+    check(
+        "person ann place=52.5,13.4 email_plan=weekly",
+        r#"type="tidings.profile" data={"place":{"lat":52.5,"lon":13.4},"email_plan":"weekly","person":"ann"}"#,
+    );
+    check("mute ann kind item_out", r#"type="tidings.mute" data={"person":"ann","kind":"item_out"}"#);
+    check("unmute ann actor bob", r#"type="tidings.unmute" data={"person":"ann","actor":"bob"}"#);
+    check("mute ann thread item:7", r#"type="tidings.mute" data={"person":"ann","thread":"item:7"}"#);
+}
+
+#[test]
+fn days_are_dates_of_the_scenario() {
+    let scenario = parse("a.txt", &format!("{HEAD}archive before thu\narchive before 2026-02-01")).unwrap();
+    let days: Vec<&What> = scenario.lines.iter().map(|line| &line.what).collect();
+    let archive = |day: &str| What::Do(Act::Archive { before: Day::parse(day).unwrap() });
+    assert_eq!(days, [&archive("2026-01-08"), &archive("2026-02-01")]);
+}
+
 /// The toy.
 struct Toy {
     clock: Clock,
@@ -177,6 +250,8 @@ struct Toy {
     mails: Vec<Mail>,
     told: BTreeMap<String, Vec<Entry>>,
     aside: Vec<String>,
+    /// What was released and archived.
+    done: Vec<String>,
     hangs: bool,
 }
 
@@ -191,6 +266,7 @@ impl Toy {
             mails: Vec::new(),
             told: BTreeMap::new(),
             aside: Vec::new(),
+            done: Vec::new(),
             hangs: false,
         }
     }
@@ -287,6 +363,34 @@ impl World for Toy {
     async fn windows(&mut self, _: &Tenant, person: &Person) -> anyhow::Result<usize> {
         Ok(self.due.iter().filter(|(_, whose, _)| whose == person.as_str()).count())
     }
+
+    async fn release(&mut self, _: &Tenant, plan: &PlanName, person: Option<&Person>) -> anyhow::Result<()> {
+        let meant = |whose: &str| person.is_none_or(|person| person.as_str() == whose);
+        let now = self.clock.now();
+        for (at, whose, _) in &mut self.due {
+            if meant(whose) {
+                *at = now;
+            }
+        }
+        self.done.push(format!("{plan} was released"));
+        Ok(())
+    }
+
+    async fn explain(
+        &mut self,
+        _: &Tenant,
+        person: &Person,
+        subject: &SubjectRef,
+    ) -> anyhow::Result<Vec<String>> {
+        let follows = self.follows.contains(&(subject.to_string(), person.to_string()));
+        let line = if follows { "follows it" } else { "does not follow it" };
+        Ok([vec![line.to_owned()], self.done.clone()].concat())
+    }
+
+    async fn archive(&mut self, before: Day) -> anyhow::Result<()> {
+        self.done.push(format!("{before} was archived"));
+        Ok(())
+    }
 }
 
 /// What a run says: `passed`, or where and why it failed.
@@ -315,6 +419,10 @@ async fn what_is_expected_passes() {
         "mon 11:00 again\ntue 00:00 expect mail ann\nexpect mail ann\nwed 00:00 expect nothing",
         "tenant other\ntenant main\ntue 00:00 expect mail ann",
         "post /v1/facts '{}' expect 202 \"accepted\"",
+        "mon 12:00 release daily ann\nexpect mail ann\ntue 09:00 expect nothing",
+        "mon 12:00 release daily all\nexpect mail ann\nexpect why ann item:7 \"follows\" \"daily was\"",
+        "release daily ben\ntue 00:00 expect mail ann",
+        "archive before mon\nexpect why ben item:7 \"does not\" \"2026-01-05 was archived\"\ntue 00:00 expect mail ann",
     ] {
         assert_eq!(played(&format!("{STORY}{lines}")).await, "passed", "{lines}");
     }
@@ -331,6 +439,11 @@ async fn expectations_are_exact() {
     check("tue 00:01 expect mail ann", &format!("5: {unexpected}")).await;
     check("tue 09:00 follow bob item:7", &format!("5: {unexpected}")).await;
     check("tue 00:00 expect open ann 0", &format!("5: {unexpected}")).await;
+    check(
+        "expect why ann item:7 \"follows\" \"likes\"",
+        "5:          expected     actual\n    why  … follows …  follows it\n  ≠ why  … likes …    follows it",
+    )
+    .await;
     check("tue 00:00 expect mail bob", "5: no mail came to bob, but:\n    mail ann: Hello | News: item:7")
         .await;
     check(

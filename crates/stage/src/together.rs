@@ -1,6 +1,7 @@
 //! What is wrong with lines only together: an answer that nothing asked for, an event again that was not
 //! there before, and two lines of which nobody could say which is the later one, the house included.
 
+use model::SubjectRef;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -69,12 +70,22 @@ fn contradict(a: &Line, b: &Line) -> bool {
             Act::Follow { person, target, on },
             Act::Follow { person: theirs, target: their_target, on: their_on },
         ) => a.until == b.until && (person, target) == (theirs, their_target) && on != their_on,
+        (Act::Mute { person, muted, on }, Act::Mute { person: theirs, muted: their_muted, on: their_on }) => {
+            a.until == b.until && (person, muted) == (theirs, their_muted) && on != their_on
+        }
         (Act::Event(a), Act::Event(b)) => {
             let as_of = |event: &Event| event.version.unwrap_or(event.at.0);
-            as_of(a) == as_of(b) && a.subject == b.subject && differ(&a.fields, &b.fields)
+            as_of(a) == as_of(b) && meet(a, b) && differ(&a.fields, &b.fields)
         }
         _ => false,
     }
+}
+
+/// Whether both are about the same subject.
+fn meet(a: &Event, b: &Event) -> bool {
+    let about =
+        |event: &Event, subject: &SubjectRef| event.subject == *subject || event.subjects.contains(subject);
+    about(b, &a.subject) || a.subjects.iter().any(|subject| about(b, subject))
 }
 
 fn differ(a: &Map<String, Value>, b: &Map<String, Value>) -> bool {

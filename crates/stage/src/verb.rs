@@ -1,23 +1,24 @@
 //! The verbs: what stands after each, and what it comes to.
 
-use model::Millis;
+use model::{Day, Millis, Person, SubjectRef, person::mutes};
 use serde_json::Map;
 
 use crate::{
     args::{Args, Field},
     calendar::Calendar,
-    scenario::{Act, Did, Event, Expected, ExpectedMail, Restart, Via, What},
+    scenario::{Act, Did, Event, Expected, ExpectedMail, Muted, Restart, Via, What},
     token::{Raw, Wrong},
     value,
 };
 
-pub(crate) const VERBS: [&str; 14] = [
-    "person", "follow", "unfollow", "event", "again", "read", "clear", "upstream", "post", "mail", "restart",
-    "crash", "house", "expect",
+pub(crate) const VERBS: [&str; 18] = [
+    "person", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "upstream", "post",
+    "mail", "release", "archive", "restart", "crash", "house", "expect",
 ];
 
 /// What an event says of itself beside its fields.
-const ATTRIBUTES: [&str; 6] = ["@id", "@at", "@actor", "@source", "@version", "@via"];
+const ATTRIBUTES: [&str; 8] =
+    ["@id", "@at", "@actor", "@source", "@version", "@via", "@subjects", "@persons"];
 
 /// Where a line stands and when it happens.
 pub(crate) struct Place<'a> {
@@ -33,6 +34,7 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
         "follow" | "unfollow" => {
             Act::Follow { person: args.person()?, target: args.subject()?, on: verb == "follow" }
         }
+        "mute" | "unmute" => Act::Mute { person: args.person()?, muted: muted(args)?, on: verb == "mute" },
         "event" => Act::Event(event(args, place)?),
         "again" => Act::Again,
         "read" | "clear" => {
@@ -42,6 +44,8 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
         "upstream" => Act::Upstream(bytes(args)?),
         "post" => post(args)?,
         "mail" => Act::MailServer { up: args.one_of("a state of the mail server", &["up", "down"])? == "up" },
+        "release" => Act::Release { plan: args.plan()?, person: one_or_all(args)? },
+        "archive" => Act::Archive { before: before(args, place.calendar)? },
         "restart" | "crash" => {
             args.one_of("what goes down", &["all"])?;
             Act::Restart(if verb == "crash" { Restart::Crash } else { Restart::Orderly })
@@ -58,6 +62,30 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
     };
     args.end()?;
     Ok(What::Do(act))
+}
+
+fn muted(args: &mut Args) -> Result<Muted, Wrong> {
+    Ok(match args.one_of("what can be muted", &mutes::SORTS)? {
+        "kind" => Muted::Kind(args.kind()?),
+        "actor" => Muted::Actor(args.person()?),
+        "subject" => Muted::Subject(args.subject()?),
+        _ => Muted::Thread(args.subject()?),
+    })
+}
+
+fn one_or_all(args: &mut Args) -> Result<Option<Person>, Wrong> {
+    if args.peek() != Some("all") {
+        return args.person().map(Some);
+    }
+    args.text("all")?;
+    Ok(None)
+}
+
+fn before(args: &mut Args, calendar: &Calendar) -> Result<Day, Wrong> {
+    args.one_of("what may stand here", &["before"])?;
+    let column = args.column();
+    let day = args.text("a day")?;
+    calendar.date(&day).map(Day).map_err(|what| Wrong::new(column, what))
 }
 
 fn fields(fields: Vec<Field>, place: &Place<'_>) -> Result<Map<String, serde_json::Value>, Wrong> {
@@ -82,6 +110,8 @@ fn event(args: &mut Args, place: &Place<'_>) -> Result<Event, Wrong> {
         source: "scenario".to_owned(),
         what,
         subject,
+        subjects: Vec::new(),
+        persons: Vec::new(),
         at: place.at,
         actor: None,
         version: None,
@@ -94,32 +124,70 @@ fn event(args: &mut Args, place: &Place<'_>) -> Result<Event, Wrong> {
     Ok(event)
 }
 
+/// The items of an attribute that is a list; one alone needs no brackets.
+fn items<T>(value: &Raw, column: usize, item: impl Fn(&Raw) -> Result<T, String>) -> Result<Vec<T>, Wrong> {
+    let items = match value {
+        Raw::List(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    items.iter().map(|raw| item(raw).map_err(|what| Wrong::new(column, what))).collect()
+}
+
+fn subject(raw: &Raw) -> Result<SubjectRef, String> {
+    match raw {
+        Raw::Bare(text) | Raw::Quoted(text) => SubjectRef::new(text).map_err(|bad| bad.to_string()),
+        _ => Err("`@subjects` lists subjects, `type:id`".to_owned()),
+    }
+}
+
+/// `ann`, or `ann=0.93` with a score; in quotes all is the person.
+fn listed(raw: &Raw) -> Result<(Person, Option<f64>), String> {
+    let person = |text: &str| Person::new(text).map_err(|bad| bad.to_string());
+    match raw {
+        Raw::Quoted(text) => Ok((person(text)?, None)),
+        Raw::Bare(text) => match text.rsplit_once('=') {
+            None => Ok((person(text)?, None)),
+            Some((who, score)) => {
+                let number = score.parse().ok().filter(|score: &f64| score.is_finite());
+                Ok((person(who)?, Some(number.ok_or_else(|| format!("`{score}` is no score"))?)))
+            }
+        },
+        _ => Err("`@persons` lists persons, `ann` or `ann=0.93`".to_owned()),
+    }
+}
+
 fn set(event: &mut Event, Field { column, name, value }: Field, calendar: &Calendar) -> Result<(), Wrong> {
-    let (Raw::Bare(text) | Raw::Quoted(text) | Raw::Time(text)) = value else {
-        return Err(Wrong::new(column, format!("`{name}` needs one value")));
+    if !ATTRIBUTES.contains(&name.as_str()) {
+        let near = catalogue::problem::did_you_mean(&name, ATTRIBUTES);
+        let known = catalogue::problem::one_of(ATTRIBUTES);
+        let help = near.unwrap_or_else(|| format!("an event has {known}"));
+        return Err(Wrong::new(column, format!("an event has no `{name}`")).help(help));
+    }
+    let text = || match &value {
+        Raw::Bare(text) | Raw::Quoted(text) | Raw::Time(text) => Ok(text.clone()),
+        Raw::Nothing | Raw::List(_) => Err(Wrong::new(column, format!("`{name}` needs one value"))),
     };
     match name.as_str() {
-        "@id" => event.id = text,
-        "@source" => event.source = text,
-        "@actor" => event.actor = Some(text),
-        "@at" => event.at = value::instant(&text, column, calendar)?,
+        "@subjects" => event.subjects = items(&value, column, subject)?,
+        "@persons" => event.persons = items(&value, column, listed)?,
+        "@id" => event.id = text()?,
+        "@source" => event.source = text()?,
+        "@actor" => event.actor = Some(text()?),
+        "@at" => event.at = value::instant(&text()?, column, calendar)?,
         "@version" => {
+            let text = text()?;
             let version = text.parse();
             event.version =
                 Some(version.map_err(|_| Wrong::new(column, format!("`{text}` is no whole number")))?);
         }
-        "@via" => {
-            event.via = match text.as_str() {
+        _ => {
+            event.via = match text()?.as_str() {
                 "http" => Via::Http,
                 "topic" => Via::Topic,
-                _ => return Err(Wrong::new(column, format!("`{text}` is no way in: `http` or `topic`"))),
+                other => {
+                    return Err(Wrong::new(column, format!("`{other}` is no way in: `http` or `topic`")));
+                }
             }
-        }
-        _ => {
-            let near = catalogue::problem::did_you_mean(&name, ATTRIBUTES);
-            let known = catalogue::problem::one_of(ATTRIBUTES);
-            let help = near.unwrap_or_else(|| format!("an event has {known}"));
-            return Err(Wrong::new(column, format!("an event has no `{name}`")).help(help));
         }
     }
     Ok(())
@@ -152,7 +220,7 @@ fn post(args: &mut Args) -> Result<Act, Wrong> {
     Ok(Act::Post { path, body, status, has })
 }
 
-const EXPECTED: [&str; 6] = ["mail", "nothing", "fate", "rejected", "quarantine", "open"];
+const EXPECTED: [&str; 7] = ["mail", "nothing", "fate", "why", "rejected", "quarantine", "open"];
 
 fn expected(args: &mut Args) -> Result<Expected, Wrong> {
     let one = |texts: Vec<String>| texts.join("\n");
@@ -168,6 +236,10 @@ fn expected(args: &mut Args) -> Result<Expected, Wrong> {
                 args.quoted("the fate, or `none`,")?
             };
             Expected::Fates { person, subject, fates }
+        }
+        "why" => {
+            let (person, subject) = (args.person()?, args.subject()?);
+            Expected::Why { person, subject, has: args.quoted("a part of the explanation")? }
         }
         "rejected" => Expected::Rejected { reason: one(args.quoted("a part of the reason")?) },
         "quarantine" => Expected::Quarantine { reason: one(args.quoted("a part of the reason")?) },

@@ -2,7 +2,7 @@
 //! a product person could not see too: answers, mails, days, the quarantine.
 
 use async_trait::async_trait;
-use model::{Millis, Person, Tenant};
+use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
@@ -46,6 +46,25 @@ pub trait World: Send {
 
     /// How many windows a person has open.
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize>;
+
+    /// Tells what waits under a plan now: one person's, or everybody's.
+    async fn release(
+        &mut self,
+        tenant: &Tenant,
+        plan: &PlanName,
+        person: Option<&Person>,
+    ) -> anyhow::Result<()>;
+
+    /// Why a person was told of a subject, or not: a line for each reason.
+    async fn explain(
+        &mut self,
+        tenant: &Tenant,
+        person: &Person,
+        subject: &SubjectRef,
+    ) -> anyhow::Result<Vec<String>>;
+
+    /// Writes the days before this one to a file and drops them.
+    async fn archive(&mut self, before: Day) -> anyhow::Result<()>;
 }
 
 /// An answer of the intake.

@@ -6,8 +6,9 @@
 
 mod answers;
 mod apart;
+mod closing;
+mod crowds;
 mod days;
-mod follows;
 mod journal;
 mod samples;
 mod states;
@@ -79,8 +80,9 @@ impl fmt::Debug for Promise {
 pub fn promises() -> impl Iterator<Item = Promise> {
     let all = [
         days::PROMISES,
+        closing::PROMISES,
         states::PROMISES,
-        follows::PROMISES,
+        crowds::PROMISES,
         journal::PROMISES,
         answers::PROMISES,
         apart::PROMISES,

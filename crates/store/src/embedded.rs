@@ -1,7 +1,7 @@
 //! The embedded store: one directory, nothing to install.
 //!
 //! A fjall database in the directory's `data` holds one keyspace a day (its rows; dropped in one step) and
-//! one for each of states, follows, journal and answers. All writes go through one thread, which drains
+//! one for each of states, notes, crowds, journal and answers. All writes go through one thread, which drains
 //! what waits, decides in order, commits one batch over all keyspaces, syncs it once and answers everybody
 //! (`writer`). Reads go past it on a snapshot that the writer publishes after each sync, so nobody sees
 //! half of a write, or one that a power cut could take back (`engine`).
@@ -11,12 +11,13 @@
 
 mod chores;
 mod codec;
+mod crowds;
 mod days;
 mod engine;
-mod follows;
 mod journal;
 mod keys;
 mod rows;
+mod sieve;
 mod states;
 mod writer;
 
@@ -69,7 +70,9 @@ impl Embedded {
     /// Adds a row to a day that nobody can read.
     #[cfg(test)]
     pub(crate) async fn spoil(&self, key: &model::entry::DayKey) -> Result<(), StoreError> {
-        let row = (keys::day(key), b"not a row".to_vec());
+        let mut prefix = Vec::new();
+        keys::push_day(&mut prefix, key);
+        let row = (prefix.into(), b"not a row".into());
         let day = key.day;
         self.writer.run(1, move |stage| stage.add(day, vec![row])).await
     }

@@ -1,6 +1,6 @@
 //! The ports of the store, and what stands on them.
 //!
-//! [`port`] is the contract in our nouns: days, states, follows, the journal, answers. [`embedded`] is the
+//! [`port`] is the contract in our nouns: days, states, crowds, the journal, answers. [`embedded`] is the
 //! engine that needs nothing; [`conformance`] the promises every engine keeps, [`lying`] an engine that
 //! breaks each, and [`rough`] one that is as unpleasant as a real cluster may be.
 
@@ -16,6 +16,6 @@ pub mod rough;
 mod tests;
 
 pub use port::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, Recorded,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Recorded,
     StateKey, States, Store, StoreError,
 };

@@ -40,7 +40,7 @@ macro_rules! lies {
 
 lies! {
     /// The last write is acknowledged before it is anywhere but in memory.
-    LosesLastWrite breaks "rows are durable", "states are durable", "follows are durable",
+    LosesLastWrite breaks "rows are durable", "states are durable", "enrolments are durable",
         "the journal is complete", "the first answer stands";
     /// Only the first half of a day's rows is written.
     WritesHalf breaks "rows come back as written";
@@ -64,30 +64,56 @@ lies! {
     DropForgotten breaks "dropped days are gone";
     /// The day given is dropped too.
     DropsOneMore breaks "no other day is dropped";
+    /// Rows that come for a dropped day are read again.
+    DroppedComesBack breaks "a dropped day never comes back";
+    /// Which days are closed is forgotten in a crash.
+    CloseForgotten breaks "a closed day takes no rows";
+    /// The day given is closed too.
+    ClosesOneMore breaks "a closed day takes no rows";
+    /// What is in a closed day is not read any more.
+    ClosedIsHidden breaks "a closed day is still read";
+    /// A scan leaves the last person of a part out.
+    ScanSkips breaks "a scan covers a day once";
+    /// A scan tells the last person of a part twice.
+    ScanRepeats breaks "a scan covers a day once";
+    /// A scan shows nothing of closed days.
+    ScanHidesClosed breaks "a closed day is still read";
+    /// A part of a scan is twice as large as asked for.
+    ScanTooLarge breaks "a part of a scan has its size";
+    /// A scan cuts persons anywhere.
+    ScanCuts breaks "a scan keeps persons whole";
     /// Less than the limit of a large day is read.
     StopsEarly breaks "a read stops at the limit";
     /// A read that failed is an empty answer.
     EmptyForError breaks "a failed read is an error";
     /// Whatever arrives last stands, whatever its version.
-    OlderWins breaks "the newer cell wins", "the newer follow wins";
+    OlderWins breaks "the newer cell wins", "the newer enrolment wins";
     /// A merge replaces the whole state.
     ReplacesState breaks "states merge by cell";
     /// Of two cells with one version the first to arrive stands.
     FirstOfEqual breaks "equal versions are settled by content";
     /// Removals and ends are deletes, which leave nothing behind.
-    RemovalForgotten breaks "a removal is a value", "the end of a follow is a row";
+    RemovalForgotten breaks "a removal is a value", "leaving is a row";
     /// Persons and subjects share their names.
     SubjectsArePersons breaks "subjects are not persons";
     /// Of two merges at the same time one is lost.
     MergesCollide breaks "merges at once lose nothing";
-    /// Each part of the followers leaves one out at its end.
+    /// Mutes are kept among the cells of the profile.
+    MutesInProfile breaks "mutes and notes are no part of the profile";
+    /// Notes are kept among the cells of the profile.
+    NotesInProfile breaks "mutes and notes are no part of the profile";
+    /// Each part of a crowd leaves one out at its end.
     PartSkips breaks "parts cover everybody once";
     /// A part begins with the last of the part before.
     PartRepeats breaks "parts cover everybody once";
     /// A part is twice as large as asked for.
     PartTooLarge breaks "a part has its size";
-    /// Everybody follows, if one asks for them by name.
-    EverybodyFollows breaks "follows agree with followers";
+    /// Everybody belongs to every crowd, if one asks for them by name.
+    EverybodyBelongs breaks "both sides of a crowd agree";
+    /// All crowds of a tenant share their members.
+    CrowdIgnored breaks "crowds are apart";
+    /// Cells whose numbers differ only at their ends share their members.
+    CellsCut breaks "crowds are apart";
     /// Everybody is told that the claim is theirs.
     ClaimGivenTwice breaks "the first claim stands", "one of many claimers wins";
     /// One's own claim is not recognised when it is repeated.
@@ -105,7 +131,7 @@ lies! {
     /// Tenants share everything.
     TenantIgnored breaks "tenants are apart";
     /// Names are cut after 64 bytes.
-    NamesCut breaks "days of any names are apart", "states of any names are apart", "follows of any names are apart";
+    NamesCut breaks "days of any names are apart", "states of any names are apart", "crowds of any names are apart";
     /// Tenant and person are put together with a colon to make a key.
     NamesJoined breaks "days of any names are apart";
 }

@@ -9,11 +9,12 @@ use std::fmt;
 
 use async_trait::async_trait;
 use model::{
-    Day, EntryKey, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Why, entry::DayKey,
+    Crowd, Day, Enrolment, EntryKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Why,
+    entry::DayKey,
 };
 
 /// Why an operation failed; each asks for something else.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// Try again. A write may or may not have happened; writing the same again is harmless.
     #[error("the store is busy: {0}")]
@@ -33,18 +34,37 @@ pub struct DayRows {
     pub rows: Vec<Row>,
 }
 
+/// A part of a day: rows of persons of all tenants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DayPart {
+    /// In the engine's order, each person once.
+    pub rows: Vec<DayRows>,
+    /// Where the next part begins; `None` after the last. Only this engine understands it.
+    pub next: Option<Vec<u8>>,
+}
+
 /// Days: insert-only partitions of immutable rows.
 #[async_trait]
 pub trait Days: Send + Sync {
     /// Writes rows. The rows of one day of one person become visible together; a row that is there
-    /// already is not changed. A day that has expired at `now` takes no rows.
+    /// already is not changed. A day that has expired at `now` takes no rows, and neither does a closed
+    /// one; that is no error.
     async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError>;
 
     /// The rows of each day, in the order of the keys given; expired days are empty. Stops at
     /// `model::limits::DAY_ROWS_READ_MAX` rows a day.
     async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError>;
 
-    /// Drops every day before this one, as whole pieces; returns how many days went.
+    /// A part of all that is stored of one day, whether or not it has expired, from a place that an earlier
+    /// part named: at most `most` rows, and never more than `model::limits::DAY_ROWS_READ_MAX`. Rows of
+    /// one person come in one part unless they are more than that.
+    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError>;
+
+    /// Closes every day before this one: from the moment this returns they take no more rows, for good,
+    /// and what is there can still be read.
+    async fn close_before(&self, day: Day) -> Result<(), StoreError>;
+
+    /// Closes every day before this one and drops it, as whole pieces; returns how many days went.
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError>;
 }
 
@@ -52,7 +72,13 @@ pub trait Days: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StateKey {
     Subject(Tenant, SubjectRef),
+    /// The profile, as it comes from outside.
     Person(Tenant, Person),
+    /// What the person muted: flags, named by `model::person::mutes`.
+    Mutes(Tenant, Person),
+    /// What the house itself notes, named by `model::person::notes`. Nearly always empty and asked for
+    /// everybody, so an engine makes that cheap.
+    Notes(Tenant, Person),
 }
 
 /// States of subjects and persons: cells with versions, the newer wins.
@@ -65,31 +91,31 @@ pub trait States: Send + Sync {
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError>;
 }
 
-/// A part of a subject's followers.
+/// A part of a crowd.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Followers {
+pub struct Members {
     /// In the engine's order, without doubles.
     pub persons: Vec<Person>,
     /// Where the next part begins; `None` after the last. Only this engine understands it.
     pub next: Option<Vec<u8>>,
 }
 
-/// Follows: rows with versions, the newer wins; the end of a follow is a row too.
+/// Crowds: rows with versions, the newer wins; that somebody left is a row too.
 #[async_trait]
-pub trait Follows: Send + Sync {
-    async fn follow(&self, follows: Vec<Follow>) -> Result<(), StoreError>;
+pub trait Crowds: Send + Sync {
+    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError>;
 
-    /// At most `most` of those who follow a subject, from a place that an earlier part named.
-    async fn followers(
+    /// At most `most` of those who belong to a crowd, from a place that an earlier part named.
+    async fn members(
         &self,
         tenant: &Tenant,
-        target: &SubjectRef,
+        crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Followers, StoreError>;
+    ) -> Result<Members, StoreError>;
 
-    /// Whether each of these follows is on.
-    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError>;
+    /// Whether each of these persons belongs to the crowd beside it.
+    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError>;
 }
 
 /// The right to send one attempt of one Ready.
@@ -177,6 +203,6 @@ pub trait Answers: Send + Sync {
 }
 
 /// A whole store.
-pub trait Store: Days + States + Follows + Journal + Answers + fmt::Debug {}
+pub trait Store: Days + States + Crowds + Journal + Answers + fmt::Debug {}
 
-impl<T: Days + States + Follows + Journal + Answers + fmt::Debug> Store for T {}
+impl<T: Days + States + Crowds + Journal + Answers + fmt::Debug> Store for T {}

@@ -13,10 +13,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
+use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey};
 
 use crate::port::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
     States, Store, StoreError,
 };
 
@@ -130,6 +130,14 @@ impl Days for Rough {
         self.look(self.inner.read(keys, now)).await
     }
 
+    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
+        self.look(self.inner.scan(day, from, most)).await
+    }
+
+    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
+        self.change(self.inner.close_before(day)).await
+    }
+
     /// Never busy after its effect: repeated, it could not tell how many days went.
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
         self.look(self.inner.drop_before(day)).await
@@ -148,23 +156,23 @@ impl States for Rough {
 }
 
 #[async_trait]
-impl Follows for Rough {
-    async fn follow(&self, follows: Vec<Follow>) -> Result<(), StoreError> {
-        self.change(self.inner.follow(follows)).await
+impl Crowds for Rough {
+    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
+        self.change(self.inner.enrol(enrolments)).await
     }
 
-    async fn followers(
+    async fn members(
         &self,
         tenant: &Tenant,
-        target: &SubjectRef,
+        crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Followers, StoreError> {
-        self.look(self.inner.followers(tenant, target, from, most)).await
+    ) -> Result<Members, StoreError> {
+        self.look(self.inner.members(tenant, crowd, from, most)).await
     }
 
-    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
-        self.look(self.inner.follows(of)).await
+    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
+        self.look(self.inner.belongs(of)).await
     }
 }
 

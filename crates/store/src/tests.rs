@@ -9,9 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{
-    Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey, fold::fold,
-};
+use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, fold::fold};
 use proptest::prelude::*;
 use runtime::clock::Stopwatch;
 use tempfile::TempDir;
@@ -179,6 +177,12 @@ impl Days for Patient {
     async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
         patiently!(self.0.read(keys, now))
     }
+    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
+        patiently!(self.0.scan(day, from, most))
+    }
+    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
+        patiently!(self.0.close_before(day))
+    }
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
         patiently!(self.0.drop_before(day))
     }
@@ -195,21 +199,21 @@ impl States for Patient {
 }
 
 #[async_trait]
-impl Follows for Patient {
-    async fn follow(&self, follows: Vec<Follow>) -> Result<(), StoreError> {
-        patiently!(self.0.follow(follows.clone()))
+impl Crowds for Patient {
+    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
+        patiently!(self.0.enrol(enrolments.clone()))
     }
-    async fn followers(
+    async fn members(
         &self,
         tenant: &Tenant,
-        target: &SubjectRef,
+        crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Followers, StoreError> {
-        patiently!(self.0.followers(tenant, target, from, most))
+    ) -> Result<Members, StoreError> {
+        patiently!(self.0.members(tenant, crowd, from, most))
     }
-    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
-        patiently!(self.0.follows(of))
+    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
+        patiently!(self.0.belongs(of))
     }
 }
 
@@ -433,11 +437,19 @@ fn any_row() -> impl Strategy<Value = Row> {
     use model::*;
     let key =
         (0..4_u8, 0..3_i64).prop_map(|(n, at)| EntryKey { occurred: Millis(at), event: EventKey([n; 16]) });
-    let entry = (key.clone(), 0..3_u8, 0..2_u8).prop_map(|(key, target, kind)| {
-        let because = Because::Follows(SubjectRef::new(&format!("author:{target}")).unwrap());
+    let entry = (key.clone(), 0..7_u8, 0..2_u8).prop_map(|(key, target, kind)| {
+        let because = match target {
+            0 => Because::Near,
+            1 => Because::Named,
+            2 => Because::Listed(Score(1)),
+            3 => Because::Mutual(Person::new("bob").unwrap()),
+            4 => Because::Everyone,
+            _ => Because::Follows(SubjectRef::new(&format!("author:{target}")).unwrap()),
+        };
         let kind = Kind::new(&format!("kind{kind}")).unwrap();
         let subject = SubjectRef::new(&format!("work:{}", key.event.0[0])).unwrap();
-        Row::Entry(Entry { key, reason: Reason { kind, because }, subject })
+        let actor = (key.event.0[0] % 2 == 0).then(|| Person::new("cay").unwrap());
+        Row::Entry(Entry { key, reason: Reason { kind, because }, subject, actor })
     });
     let ready = (0..3_u8).prop_map(|n| ReadyId([n; 16]));
     let why = proptest::sample::select(Why::ALL.to_vec());

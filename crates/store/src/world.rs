@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Person, State, SubjectRef, Tenant, World};
+use model::{Crowd, Person, State, SubjectRef, Tenant, World};
 
 use crate::port::{StateKey, Store, StoreError};
 
@@ -11,6 +11,8 @@ use crate::port::{StateKey, Store, StoreError};
 pub struct Wanted {
     pub subjects: BTreeSet<(Tenant, SubjectRef)>,
     pub follows: BTreeSet<(Tenant, Person, SubjectRef)>,
+    /// Persons whose profiles are wanted.
+    pub persons: BTreeSet<(Tenant, Person)>,
 }
 
 /// Loads what is wanted, and the subjects that those refer to.
@@ -20,9 +22,20 @@ pub async fn load(
     refers_to: &(dyn Fn(&State) -> Vec<SubjectRef> + Sync),
 ) -> Result<World, StoreError> {
     let mut world = World::default();
-    let follows: Vec<_> = wanted.follows.into_iter().collect();
-    let on = store.follows(&follows).await?;
-    world.follows = follows.into_iter().zip(on).collect();
+    let asked: Vec<_> = wanted
+        .follows
+        .iter()
+        .map(|(tenant, person, of)| (tenant.clone(), person.clone(), Crowd::Followers(of.clone())))
+        .collect();
+    let on = store.belongs(&asked).await?;
+    world.follows = wanted.follows.into_iter().zip(on).collect();
+    let asked: Vec<_> = wanted
+        .persons
+        .iter()
+        .map(|(tenant, person)| StateKey::Person(tenant.clone(), person.clone()))
+        .collect();
+    let profiles = store.states(&asked).await?;
+    world.persons = wanted.persons.into_iter().zip(profiles).collect();
     load_subjects(store, &mut world, wanted.subjects).await?;
     let mut related = BTreeSet::new();
     for ((tenant, _), state) in &world.subjects {

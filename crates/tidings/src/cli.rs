@@ -6,8 +6,14 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 use crate::config::{Given, keys};
 
+mod tell;
+mod tools;
+
 #[cfg(test)]
 mod tests;
+
+pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
+pub use tools::{Archive, Explain, Release};
 
 const AFTER: &str = "\
 Exit codes:
@@ -65,7 +71,7 @@ pub enum Command {
     #[command(after_help = UP)]
     Up(Up),
     /// Publish a change, or a file of them
-    #[command(after_help = PUBLISH)]
+    #[command(after_help = tell::PUBLISH)]
     Publish(Publish),
     /// Let a person follow a subject
     #[command(after_help = "Example:\n  tidings follow ann maker:7")]
@@ -73,15 +79,30 @@ pub enum Command {
     /// End a follow
     #[command(after_help = "Example:\n  tidings unfollow ann maker:7")]
     Unfollow(Follow),
+    /// Let a person hear no more of a kind, of what somebody does, of a subject or of a thread
+    #[command(after_help = tell::MUTE)]
+    Mute(Mute),
+    /// End a mute
+    #[command(after_help = "Example:\n  tidings unmute ann --kind item_published")]
+    Unmute(Mute),
     /// Set fields of a person's profile
-    #[command(after_help = PERSON)]
+    #[command(after_help = tell::PERSON)]
     Person(Person),
     /// Say what a person did with entries: read or cleared them
-    #[command(after_help = FEEDBACK)]
+    #[command(after_help = tell::FEEDBACK)]
     Feedback(Feedback),
     /// Show a person's days: every entry, why it is there and what became of it
     #[command(after_help = "Example:\n  tidings days ann --since 3d")]
     Days(Days),
+    /// Say why a person was or was not told of an event
+    #[command(after_help = tools::EXPLAIN)]
+    Explain(Explain),
+    /// Close windows of a plan now, for one person or for all
+    #[command(after_help = tools::RELEASE)]
+    Release(Release),
+    /// Write old days to a file and drop them
+    #[command(after_help = tools::ARCHIVE)]
+    Archive(Archive),
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = CHECK)]
     Check(Check),
@@ -104,39 +125,10 @@ Examples:
   tidings up --catalogue examples/gallery --demo
   tidings up --catalogue my/catalogue --listen 127.0.0.1:0 --data-dir /var/lib/tidings";
 
-const PUBLISH: &str = "\
-A field is name=value. A value that is JSON (a number, true, a list, an object) is taken as such, \
-everything else is text. A file holds CloudEvents as JSON, one a line or in an array; it is sent in pieces, \
-and what is refused is listed with its line while the rest goes on.
-
-With --upstream the bytes go onto the topic `changes` unread, as a service of yours writes there. Nobody \
-waits for an answer on a topic: what is refused there goes to quarantine (`tidings quarantine list`), while \
-HTTP, and so every other `publish`, refuses in the answer.
-
-Examples:
-  tidings publish item.published item:1 title=Moon maker=maker:7
-  tidings publish --file events.ndjson
-  generate | tidings publish --file -
-  tidings publish --upstream record.avro
-  printf 'nonsense' | tidings publish --upstream -";
-
 const CONFIG: &str = "\
 Examples:
   tidings config
   TIDINGS_TENANT=other tidings config --json";
-
-const PERSON: &str = "\
-Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true). \
-An empty value takes the field away.
-
-Example:
-  tidings person ann name=Ann zone=Europe/Berlin email=ann@example.org";
-
-const FEEDBACK: &str = "\
-An entry is named as `tidings days PERSON` prints it.
-
-Example:
-  tidings feedback read ann 2026-11-21T10:00:00.000Z/0123456789abcdef0123456789abcdef";
 
 const CHECK: &str = "\
 Every problem is printed with file, line and column. A catalogue without any is rendered with example \
@@ -174,70 +166,6 @@ pub struct Up {
     /// Allow moving the clock forward, and begin with a little world
     #[arg(long)]
     pub demo: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Publish {
-    /// What happened, as kinds are `on` it
-    #[arg(value_name = "TYPE", required_unless_present_any = ["file", "upstream"])]
-    pub what: Option<String>,
-    /// What it is about, as type:id
-    #[arg(required_unless_present_any = ["file", "upstream"])]
-    pub subject: Option<String>,
-    /// The subject's fields
-    #[arg(value_name = "FIELD=VALUE")]
-    pub fields: Vec<String>,
-    /// The source's own id of this change; the same id is the same change [default: a random one]
-    #[arg(long, value_name = "ID")]
-    pub id: Option<String>,
-    /// Who says so
-    #[arg(long, default_value = "command-line")]
-    pub source: String,
-    /// When it happened, as in 2026-11-21T09:00:00Z [default: now]
-    #[arg(long, value_name = "TIME")]
-    pub at: Option<String>,
-    /// The person who did it, who is then not told
-    #[arg(long, value_name = "PERSON")]
-    pub actor: Option<String>,
-    /// A file of changes, or - for the standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor"])]
-    pub file: Option<PathBuf>,
-    /// A file, or - for the standard input, whose bytes go onto the topic `changes` as one record
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[arg(conflicts_with_all = ["what", "subject", "fields", "id", "at", "actor", "file"])]
-    pub upstream: Option<PathBuf>,
-    /// Each line is a record of its own
-    #[arg(long, requires = "upstream", conflicts_with = "file")]
-    pub lines: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Follow {
-    /// The person, by the id that services use for them
-    pub person: String,
-    /// What to follow, as type:id
-    pub target: String,
-}
-
-#[derive(Debug, Args)]
-pub struct Person {
-    /// The person, by the id that services use for them
-    pub person: String,
-    /// Fields of the profile
-    #[arg(value_name = "FIELD=VALUE", required = true)]
-    pub fields: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct Feedback {
-    /// What they did
-    #[arg(value_parser = ["read", "cleared"])]
-    pub what: String,
-    /// The person, by the id that services use for them
-    pub person: String,
-    /// Entries, as `tidings days` names them
-    #[arg(required = true)]
-    pub entries: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -9,11 +9,14 @@ use crate::{
     say,
 };
 
+mod archive;
 mod bench;
 mod check;
 mod days;
+mod explain;
 mod quarantine;
 mod reach;
+mod release;
 mod show;
 mod tell;
 mod up;
@@ -40,9 +43,14 @@ pub fn main() -> Result<(), Failure> {
         Command::Publish(publish) => tell::publish(&config, publish, out),
         Command::Follow(follow) => tell::follow(&config, &follow, "tidings.follow", out),
         Command::Unfollow(follow) => tell::follow(&config, &follow, "tidings.unfollow", out),
+        Command::Mute(mute) => tell::mute(&config, &mute, "tidings.mute", out),
+        Command::Unmute(mute) => tell::mute(&config, &mute, "tidings.unmute", out),
         Command::Person(person) => tell::person(&config, &person, out),
         Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),
         Command::Days(days) => days::run(&config, &days, out),
+        Command::Explain(explain) => explain::run(&config, &explain, out),
+        Command::Release(release) => release::run(&config, &release, out),
+        Command::Archive(archive) => archive::run(&config, &archive, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(&bench, out),
         Command::Config => show::run(&Merged { config, sources }, out),

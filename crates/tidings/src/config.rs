@@ -28,6 +28,8 @@ pub use merge::{Given, Merged};
 pub struct Config {
     pub data_dir: PathBuf,
     pub listen: SocketAddr,
+    /// By which readers of mails reach the house; without a slash at its end.
+    pub public_url: Option<String>,
     pub tenant: Tenant,
     /// The folder of the catalogue; `up` needs one, the other commands do not.
     pub catalogue: Option<PathBuf>,

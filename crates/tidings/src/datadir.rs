@@ -3,7 +3,8 @@
 //!
 //! `topics/ store/ outbox/` belong to the engines; `lock` is held by the process that has them open;
 //! `admin.json` says where that process listens, and is there only while it does; `clock` is how many
-//! milliseconds the clock is ahead, so that time never goes back after a restart.
+//! milliseconds the clock is ahead, so that time never goes back after a restart; `secret` is what the links
+//! of mails are signed with, for as long as there are such mails.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -17,8 +18,12 @@ use anyhow::Context as _;
 use runtime::Clock;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
+use wire::token::{SECRET_BYTES, Secret};
 
 use crate::failure::Failure;
+
+/// What is written to find out whether there is room.
+const PROBE_BYTES: usize = 1 << 20;
 
 /// A data directory that this process holds.
 #[derive(Debug)]
@@ -88,6 +93,24 @@ impl DataDir {
 
     pub fn outbox(&self) -> PathBuf {
         self.path.join("outbox")
+    }
+
+    /// What the links of mails are signed with. Made once; another one would make every link in a mail that
+    /// was sent worthless, so what cannot be read is never replaced.
+    pub fn secret(&self) -> anyhow::Result<Secret> {
+        let path = self.path.join("secret");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let text = format!("{}\n", random_hex(SECRET_BYTES)?);
+                replace(&self.path, "secret", text.as_bytes()).context("write the secret")?;
+                text
+            }
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        };
+        let digits = 2 * SECRET_BYTES;
+        Secret::parse(text.trim_end())
+            .with_context(|| format!("{} is not of {digits} hexadecimal digits", path.display()))
     }
 
     /// Says where this process listens; only its user may read it.
@@ -185,6 +208,27 @@ pub fn disk_free(dir: &Path) -> anyhow::Result<u64> {
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
+/// Whether there are so many bytes, and a file can really be written: a quota is not told beforehand.
+pub fn has_room(dir: &Path, bytes: u64) -> anyhow::Result<bool> {
+    if disk_free(dir)? < bytes {
+        return Ok(false);
+    }
+    let probe = dir.join("probe");
+    let written = File::create(&probe).and_then(|mut file| {
+        file.write_all(&vec![1; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    // Should it stay, the next one takes its place.
+    drop(fs::remove_file(&probe));
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+            Ok(false)
+        }
+        Err(error) => Err(error).with_context(|| format!("write to {}", dir.display())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -221,6 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn the_secret_is_made_once_for_this_user_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = DataDir::hold(dir.path()).unwrap();
+        let path = dir.path().join("secret");
+        data.secret().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        data.secret().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        for broken in ["", "short", &"zz".repeat(SECRET_BYTES)] {
+            fs::write(&path, broken).unwrap();
+            let why = format!("{:#}", data.secret().unwrap_err());
+            assert!(why.contains("64 hexadecimal digits"), "{why}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), broken, "never replaced");
+        }
+    }
+
+    #[test]
     fn time_never_goes_back_after_a_restart() {
         let dir = tempfile::tempdir().unwrap();
         let clock = DemoClock::open(dir.path()).unwrap();
@@ -231,6 +293,15 @@ mod tests {
         let again = DemoClock::open(dir.path()).unwrap();
         assert_eq!(again.clock().ahead(), 3_600_000);
         assert!(again.clock().now() >= before);
+    }
+
+    #[test]
+    fn room_is_what_can_be_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(has_room(dir.path(), 1).unwrap());
+        assert!(!has_room(dir.path(), u64::MAX).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "nothing stays");
+        assert!(has_room(&dir.path().join("nowhere"), 1).is_err());
     }
 
     #[test]

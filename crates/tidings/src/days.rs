@@ -40,6 +40,8 @@ pub struct Entry {
     pub name: Option<String>,
     pub kinds: Vec<String>,
     pub reasons: Vec<String>,
+    /// Who did it, if somebody did.
+    pub actor: Option<String>,
     pub fates: Vec<OneFate>,
 }
 
@@ -124,7 +126,8 @@ async fn names(
     Ok(subjects.iter().zip(&states).filter_map(name).collect())
 }
 
-fn entry(
+/// One entry as it is shown.
+pub fn entry(
     key: EntryKey,
     view: &EntryView,
     journal: &BTreeMap<ReadyId, Journalled>,
@@ -140,6 +143,7 @@ fn entry(
         subject,
         kinds: kinds.into_iter().collect(),
         reasons: reasons.into_iter().collect(),
+        actor: view.actor().map(ToString::to_string),
         fates: Channel::ALL.into_iter().map(|channel| fate(channel, view, journal)).collect(),
     }
 }

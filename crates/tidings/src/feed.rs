@@ -120,11 +120,11 @@ impl<R: BufRead> Iterator for Lines<R> {
     }
 }
 
-/// Feeds items; tells each one that is refused, with its place, and after each piece how far it is.
+/// Feeds items; tells each one that is refused or noted, with its place, and after each piece how far it is.
 pub fn feed(
     client: &Client,
     items: impl Iterator<Item = anyhow::Result<Item>>,
-    mut refused: impl FnMut(&str),
+    mut told: impl FnMut(&str),
     mut so_far: impl FnMut(Fed),
 ) -> Result<Fed, Failure> {
     let mut fed = Fed::default();
@@ -132,12 +132,12 @@ pub fn feed(
     for item in items {
         let item = item?;
         if !piece.takes(&item) {
-            piece.send(client, &mut fed, &mut refused)?;
+            piece.send(client, &mut fed, &mut told)?;
             so_far(fed);
         }
         piece.add(item);
     }
-    piece.send(client, &mut fed, &mut refused)?;
+    piece.send(client, &mut fed, &mut told)?;
     so_far(fed);
     Ok(fed)
 }
@@ -163,12 +163,7 @@ impl Piece {
         self.items.push(item);
     }
 
-    fn send(
-        &mut self,
-        client: &Client,
-        fed: &mut Fed,
-        refused: &mut impl FnMut(&str),
-    ) -> Result<(), Failure> {
+    fn send(&mut self, client: &Client, fed: &mut Fed, told: &mut impl FnMut(&str)) -> Result<(), Failure> {
         let Self { path, items, .. } = std::mem::take(self);
         let Some(path) = path else { return Ok(()) };
         let lines: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
@@ -179,7 +174,7 @@ impl Piece {
                 Ok(_) => good.push(i),
                 Err(error) => {
                     fed.refused += 1;
-                    refused(&format!("{} is no JSON: {}", item.place, why(&error)));
+                    told(&format!("{} is no JSON: {}", item.place, why(&error)));
                 }
             }
         }
@@ -190,13 +185,20 @@ impl Piece {
         let said = post(client, path, &body)?;
         let Some(list) = said.body["rejected"].as_array() else { return said.good::<Value>().map(drop) };
         fed.accepted += said.body["accepted"].as_u64().unwrap_or(0);
+        let item = |of: &Value| {
+            let index = of["index"].as_u64().and_then(|i| usize::try_from(i).ok());
+            index.and_then(|i| items.get(*good.get(i)?))
+        };
+        for note in said.body["notes"].as_array().into_iter().flatten() {
+            if let Some(item) = item(note) {
+                told(&format!("{}: note: {}", item.place, note["note"].as_str().unwrap_or_default()));
+            }
+        }
         for rejected in list {
-            let index = rejected["index"].as_u64().and_then(|i| usize::try_from(i).ok());
-            let item = index.and_then(|i| items.get(*good.get(i)?));
             let text = |name: &str| rejected[name].as_str().unwrap_or_default();
             fed.refused += 1;
-            if let Some(item) = item {
-                refused(&format!("{}: {}: {}", item.place, text("at"), text("reason")));
+            if let Some(item) = item(rejected) {
+                told(&format!("{}: {}: {}", item.place, text("at"), text("reason")));
             }
         }
         Ok(())
@@ -230,7 +232,9 @@ fn why(error: &serde_json::Error) -> String {
 fn path_of(item: &str) -> &'static str {
     let parsed = serde_json::from_str::<Value>(item).ok();
     match parsed.as_ref().and_then(|item| item["type"].as_str()) {
-        Some("tidings.follow" | "tidings.unfollow" | "tidings.profile") => "/admin/v1/facts",
+        Some(
+            "tidings.follow" | "tidings.unfollow" | "tidings.profile" | "tidings.mute" | "tidings.unmute",
+        ) => "/admin/v1/facts",
         Some("tidings.read" | "tidings.cleared") => "/admin/v1/feedback",
         _ => "/admin/v1/changes",
     }

@@ -18,7 +18,11 @@ use tokio::time::timeout;
 use crate::{config::ApiKey, datadir::DemoClock, house::House};
 
 mod admin;
+mod archive;
 mod clock;
+mod entries;
+mod explain;
+mod front;
 pub mod guard;
 mod health;
 mod look;
@@ -27,14 +31,21 @@ pub mod page;
 mod person;
 mod publish;
 mod quarantine;
+mod release;
 #[cfg(test)]
 mod tests;
+mod unsubscribe;
+pub mod waiting;
 mod way;
-mod windows;
+pub mod windows;
 
 use guard::{Guard, Stopped};
 
 pub use admin::UPSTREAM_BYTES_MAX;
+pub use archive::Desk;
+pub use front::Front;
+pub use unsubscribe::Unsubscribe;
+pub use waiting::Waiting;
 
 /// What the paths work with.
 pub struct App {
@@ -49,6 +60,8 @@ pub struct App {
     pub disk_low: ingest::DiskGauge,
     pub intake: ingest::Config,
     pub pages: page::Pages,
+    pub archive: Desk,
+    pub unsubscribe: Unsubscribe,
 }
 
 /// For so long a page waits for the house to come to rest after something was done.
@@ -105,7 +118,10 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .fallback(page::missing)
         .with_state(app.clone())
         .merge(app.intake(keys))
-        .layer(from_fn_with_state(app, guarded))
+        .merge(entries::routes(&app, keys))
+        .layer(from_fn_with_state(app.clone(), guarded))
+        // After the guard, and so outside of it.
+        .merge(unsubscribe::routes().with_state(app))
 }
 
 /// Around everything: who may ask, and what a browser may do with the answer.

@@ -3,17 +3,23 @@
 //! # Tour
 //!
 //! [`house`] runs every room on the engines it is given; [`http`] is its door and its page; [`datadir`] is
-//! the directory on which it stands. [`config`] is what can be set, [`cli`] the command line, [`commands`]
-//! what each command does; those that talk to a running house go through [`client`] and [`feed`]. [`days`]
-//! and [`quarantine`] are views that the command line and the page have in common. [`say`] writes,
+//! the directory on which it stands, and [`home`] opens and closes all of that together. [`config`] is what
+//! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
+//! house go through [`client`] and [`feed`]. [`days`], [`entries`] and [`quarantine`] are views that the
+//! command line, the page and clients have in common. [`say`] writes,
 //! [`failure`] knows the exit codes.
 
+pub mod home;
 pub mod house;
 
+pub mod archive;
 pub mod datadir;
 pub mod days;
+pub mod entries;
+pub mod explain;
 pub mod http;
 pub mod quarantine;
+pub mod release;
 pub mod scenario;
 
 pub mod cli;

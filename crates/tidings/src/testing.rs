@@ -12,7 +12,9 @@ use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use model::{Tenant, civil::Zones};
 use runtime::Clock;
+use sender::Links;
 use tower::ServiceExt as _;
+use wire::token::Secret;
 
 use crate::house::{Config, Engines, House};
 
@@ -48,6 +50,9 @@ const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>\
     </mj-text></mj-column></mj-section></mj-body></mjml>";
 const TEXT: &str = "{% for section in sections %}{{ section.title }}\n{% for item in section.items %}- {{ item.says }}\n{% endfor %}{% endfor %}";
 
+/// What the links of its mails are signed with.
+pub const SECRET: [u8; 32] = [7; 32];
+
 /// Saturday morning.
 pub const START: &str = "2026-11-21T10:00:00Z";
 
@@ -75,7 +80,8 @@ pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
     let store = Arc::new(store::embedded::Embedded::open(&dir.join("store")).unwrap());
     let outbox = Arc::new(Outbox::open(&dir.join("outbox")).unwrap());
     let engines = Engines { topics: Arc::new(topics.clone()), store, courier: outbox.clone() };
-    let config = Config::usual(Tenant::new("main").unwrap(), 1_000);
+    let mut config = Config::usual(Tenant::new("main").unwrap(), 1_000);
+    config.sender.links = Some(Links::new("http://127.0.0.1:7280", Secret::new(SECRET)));
     let house =
         House::start(engines, catalogue(), clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
     let house = Arc::new(house);

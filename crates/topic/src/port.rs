@@ -117,7 +117,7 @@ pub struct Standing {
 }
 
 /// Why an operation failed; each asks for something else.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum TopicError {
     /// Try again: nothing is wrong with the request.
     #[error("the log is busy: {0}")]

@@ -12,14 +12,17 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::{
     cell::PlaceDto,
-    cloud::{Cloud, ITEM_BYTES_MAX, parse},
+    cloud::{BOTH_SUBJECTS, Cloud, CloudPerson, ITEM_BYTES_MAX, parse},
     codec::{Codec, LIST_MAX, Undecodable, WireError, is_single_object},
     finite, list,
     parts::Text,
 };
 
-static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("change", &[include_str!("../../../schemas/change.avsc")]));
+static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("change", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] =
+    [include_str!("../../../schemas/change.avsc"), include_str!("../../../schemas/old/change.1.avsc")];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "change")]
@@ -28,10 +31,22 @@ pub(crate) struct ChangeDto<'a> {
     source: Text<'a>,
     r#type: Text<'a>,
     subject: Option<Text<'a>>,
+    #[serde(with = "list")]
+    subjects: Vec<Text<'a>>,
+    #[serde(with = "list")]
+    persons: Vec<PersonDto<'a>>,
     time: Option<i64>,
     actor: Option<Text<'a>>,
     version: Option<i64>,
     data: Fields<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "listed_person")]
+struct PersonDto<'a> {
+    person: Text<'a>,
+    #[serde(with = "finite::optional")]
+    score: Option<f64>,
 }
 
 /// A map as a list of pairs: the order stays, and a name that comes twice is seen.
@@ -78,11 +93,16 @@ impl<'a> ChangeDto<'a> {
                 .ok_or_else(|| format!("`{name}` is neither simple, a list of texts nor a place"));
             Ok((Text::Borrowed(name.as_str()), value?))
         };
+        if cloud.subject.is_some() && !cloud.subjects.is_empty() {
+            return Err(BOTH_SUBJECTS.to_owned());
+        }
         Ok(Self {
             id: cloud.id.as_str().into(),
             source: cloud.source.as_str().into(),
             r#type: cloud.what.as_str().into(),
             subject: text(&cloud.subject),
+            subjects: cloud.subjects.iter().map(|subject| subject.as_str().into()).collect(),
+            persons: cloud.persons.iter().map(PersonDto::of).collect(),
             time: cloud.time.map(|time| time.0),
             actor: text(&cloud.actor),
             version: cloud.version,
@@ -103,16 +123,31 @@ impl<'a> ChangeDto<'a> {
                 return Err(Undecodable::new(format!("`{name}` is empty")));
             }
         }
+        if self.subject.is_some() && !self.subjects.is_empty() {
+            return Err(Undecodable::new(BOTH_SUBJECTS));
+        }
         Ok(Cloud {
             id: owned(self.id),
             source: owned(self.source),
             what: owned(self.r#type),
             subject: self.subject.map(owned),
+            subjects: self.subjects.into_iter().map(owned).collect(),
+            persons: self.persons.into_iter().map(PersonDto::cloud).collect(),
             time: self.time.map(Millis),
             data,
             actor: self.actor.map(owned),
             version: self.version,
         })
+    }
+}
+
+impl<'a> PersonDto<'a> {
+    fn of(listed: &'a CloudPerson) -> Self {
+        Self { person: listed.person.as_str().into(), score: listed.score }
+    }
+
+    fn cloud(self) -> CloudPerson {
+        CloudPerson { person: self.person.into_owned(), score: self.score }
     }
 }
 

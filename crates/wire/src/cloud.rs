@@ -1,10 +1,12 @@
 //! Changes as JSON: CloudEvents 1.0 in structured mode, and a flat form that is shorter to write.
 //!
 //! Structured: `{"specversion":"1.0","id":"1","source":"shop","type":"item.published","subject":"item:7",
-//! "time":"2026-11-21T09:00:00Z","data":{"title":"Moon"}}`. Two extension attributes are read, `actor` (who
-//! did it) and `version` (a whole number, or the digits of one as text); other extensions are let pass.
+//! "time":"2026-11-21T09:00:00Z","data":{"title":"Moon"}}`. Four extension attributes are read: `actor` (who
+//! did it), `version` (a whole number, or the digits of one as text), `subjects` (a list of what it is about,
+//! instead of `subject`) and `persons` (a list of whom it names, each an id or, with how well it suits them,
+//! `{"person":"ann","score":0.93}`). Other extensions are let pass; an empty list is as good as none.
 //!
-//! Flat: the same without `data`. Every attribute that is neither of CloudEvents nor one of the two
+//! Flat: the same without `data`. Every attribute that is neither of CloudEvents nor one of the four
 //! extensions is a field of the data: `{"id":"1","source":"shop","type":"item.published","title":"Moon"}`.
 //! `specversion` may be missing, but is `1.0` if it is there. Without it, `data` beside other fields is an
 //! error: nobody can say which of the two was meant.
@@ -18,14 +20,20 @@ use std::ops::Range;
 use model::Millis;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{codec::shortened, json};
+use crate::{attributes::Attributes, codec::shortened, json, quarantined::VALUE_BYTES_KEPT};
 
-/// Bytes of one change.
-pub const ITEM_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of one change: five thousand persons with long ids and scores have room.
+pub const ITEM_BYTES_MAX: usize = 512 * 1024;
 /// Bytes of one body of changes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Changes of one body.
 pub const ITEMS_MAX: usize = 1_000;
+
+/// What is wrong with a change that has `subject` and `subjects`.
+pub(crate) const BOTH_SUBJECTS: &str = "there is either `subject` or `subjects`, and not both";
+
+// Whatever is put aside can be tried again.
+const _: () = assert!(ITEM_BYTES_MAX <= VALUE_BYTES_KEPT);
 
 /// A change as its source states it. Nothing in it has been looked up or admitted.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,12 +43,24 @@ pub struct Cloud {
     /// What happened: the attribute `type`.
     pub what: String,
     pub subject: Option<String>,
+    /// Several things that it is about, instead of one: the attribute `subjects`.
+    pub subjects: Vec<String>,
+    /// Persons whom the change itself names: the attribute `persons`.
+    pub persons: Vec<CloudPerson>,
     pub time: Option<Millis>,
     pub data: Map<String, Value>,
     /// The extension attribute `actor`.
     pub actor: Option<String>,
     /// The extension attribute `version`.
     pub version: Option<i64>,
+}
+
+/// A person whom a change names, as its source states it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CloudPerson {
+    pub person: String,
+    /// How well it suits them, by the source's own measure: greater is better.
+    pub score: Option<f64>,
 }
 
 /// Why something is no change.
@@ -139,7 +159,7 @@ fn one(body: &str, prefix: &str, range: Range<usize>) -> Result<Cloud, CloudErro
     match json::strict(item).map_err(|error| syntax(body, start, &error))? {
         Value::Object(attributes) => {
             let cloud = Attributes(attributes).cloud();
-            cloud.map_err(|(name, reason)| CloudError::new(pointer(prefix, name), reason))
+            cloud.map_err(|(name, reason)| CloudError::new(pointer(prefix, &name), reason))
         }
         _ => Err(CloudError::new(pointer(prefix, ""), "a change is an object")),
     }
@@ -170,94 +190,4 @@ fn position(body: &str, offset: usize) -> String {
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
     format!("line {line} column {column}")
-}
-
-/// The attributes that have not been read yet.
-struct Attributes(Map<String, Value>);
-
-/// The attribute's name and what is wrong with it.
-type Wrong = (&'static str, String);
-
-impl Attributes {
-    fn cloud(mut self) -> Result<Cloud, Wrong> {
-        let versioned = match self.text("specversion")? {
-            None => false,
-            Some(version) if version == "1.0" => true,
-            Some(_) => return Err(("specversion", "only 1.0 is understood".to_owned())),
-        };
-        let (id, source) = (self.needed("id")?, self.needed("source")?);
-        let what = self.needed("type")?;
-        let subject = self.text("subject")?;
-        let time = match self.text("time")? {
-            None => None,
-            Some(text) => Some(
-                Millis::parse(&text)
-                    .ok_or_else(|| ("time", "not a time as in 2026-11-21T09:00:00Z (RFC 3339)".to_owned()))?,
-            ),
-        };
-        let actor = self.text("actor")?;
-        let version = self.version()?;
-        self.json_only()?;
-        let data = self.data(versioned)?;
-        Ok(Cloud { id, source, what, subject, time, data, actor, version })
-    }
-
-    /// Takes an attribute; null is as good as missing.
-    fn take(&mut self, name: &str) -> Option<Value> {
-        self.0.shift_remove(name).filter(|value| !value.is_null())
-    }
-
-    fn text(&mut self, name: &'static str) -> Result<Option<String>, Wrong> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
-            Some(Value::String(_)) => Err((name, "it is empty".to_owned())),
-            Some(_) => Err((name, "it is not a text".to_owned())),
-        }
-    }
-
-    fn needed(&mut self, name: &'static str) -> Result<String, Wrong> {
-        self.text(name)?.ok_or_else(|| (name, "it is missing".to_owned()))
-    }
-
-    /// CloudEvents' own whole numbers have 32 bits; longer ones travel as text.
-    fn version(&mut self) -> Result<Option<i64>, Wrong> {
-        let version = match self.take("version") {
-            None => return Ok(None),
-            Some(Value::Number(number)) => number.as_i64(),
-            Some(Value::String(digits)) => digits.parse().ok(),
-            Some(_) => None,
-        };
-        version.map(Some).ok_or_else(|| ("version", "it is not a whole number of 64 bits".to_owned()))
-    }
-
-    fn json_only(&mut self) -> Result<(), Wrong> {
-        if self.take("data_base64").is_some() {
-            return Err(("data_base64", "only JSON is understood".to_owned()));
-        }
-        let is_json = |text: &str| {
-            let essence = text.split(';').next().unwrap_or(text).trim().to_ascii_lowercase();
-            essence == "application/json" || essence.ends_with("+json")
-        };
-        self.text("dataschema")?;
-        match self.text("datacontenttype")? {
-            Some(text) if !is_json(&text) => Err(("datacontenttype", "only JSON is understood".to_owned())),
-            _ => Ok(()),
-        }
-    }
-
-    fn data(mut self, versioned: bool) -> Result<Map<String, Value>, Wrong> {
-        match self.take("data") {
-            None => Ok(self.0),
-            Some(Value::Object(data)) if versioned => Ok(data),
-            Some(Value::Object(data)) => match self.0.keys().next() {
-                None => Ok(data),
-                Some(other) => {
-                    let other = shortened(other);
-                    Err(("data", format!("the fields are in `data`, and there is `{other}` beside it")))
-                }
-            },
-            Some(_) => Err(("data", "it is not an object".to_owned())),
-        }
-    }
 }

@@ -3,7 +3,8 @@
 use std::{fmt::Display, io};
 
 use apache_avro::{
-    Schema, reader::datum::GenericDatumReader, util::max_allocation_bytes, writer::datum::GenericDatumWriter,
+    Schema, reader::datum::GenericDatumReader, types::Value, util::max_allocation_bytes,
+    writer::datum::GenericDatumWriter,
 };
 use model::id::BadName;
 use serde::{Serialize, de::DeserializeOwned};
@@ -69,6 +70,7 @@ pub(crate) struct Codec {
 }
 
 struct Versions {
+    ours: &'static Schema,
     headers: Headers,
     writer: GenericDatumWriter<'static>,
     reader: GenericDatumReader<'static>,
@@ -150,6 +152,24 @@ impl Codec {
         }
     }
 
+    /// Our schema, for files that name theirs.
+    pub(crate) fn schema(&self) -> Result<&'static Schema, WireError> {
+        self.versions.as_ref().map(|versions| versions.ours).map_err(|reason| self.unfit(reason))
+    }
+
+    /// Whether a file's schema is ours, or was once.
+    pub(crate) fn knows(&self, schema: &Schema) -> Result<bool, Undecodable> {
+        let versions = self.versions.as_ref().map_err(Undecodable::new)?;
+        let header = Headers::new(schema).map_err(Undecodable::new)?.written;
+        Ok(versions.headers.are(&header) || versions.older.iter().any(|older| older.headers.are(&header)))
+    }
+
+    /// Reads a value of a schema that is known.
+    pub(crate) fn resolve<T: DeserializeOwned>(&self, value: Value) -> Result<T, Undecodable> {
+        let versions = self.versions.as_ref().map_err(Undecodable::new)?;
+        versions.read_value(&value.resolve(versions.ours).map_err(Undecodable::new)?)
+    }
+
     /// An error of this record.
     pub(crate) fn unfit(&self, reason: &dyn Display) -> WireError {
         WireError::Unfit { record: self.record, reason: shortened(&reason.to_string()) }
@@ -165,6 +185,7 @@ impl Versions {
         let writer = GenericDatumWriter::builder(ours).human_readable(false).build();
         let reader = GenericDatumReader::builder(ours).human_readable(false).build();
         Ok(Self {
+            ours,
             headers: Headers::new(ours)?,
             writer: writer.map_err(|error| error.to_string())?,
             reader: reader.map_err(|error| error.to_string())?,
@@ -172,16 +193,20 @@ impl Versions {
         })
     }
 
-    /// Resolves to our schema and goes through our bytes, so that serde has one mapping to keep right.
-    /// (`read_deser` would panic if its reader had a second schema.)
+    /// Resolves to our schema. (`read_deser` would panic if its reader had a second schema.)
     fn read_older<T: DeserializeOwned>(&self, older: &Older, rest: &mut &[u8]) -> Result<T, Undecodable> {
         let mut watched = Watched { rest, short: false };
         let value = older.reader.read_value(&mut watched).map_err(Undecodable::new)?;
         if watched.short {
             return Err(Undecodable::new("the record ends too early"));
         }
+        self.read_value(&value)
+    }
+
+    /// Goes through our bytes, so that serde has one mapping to keep right.
+    fn read_value<T: DeserializeOwned>(&self, value: &Value) -> Result<T, Undecodable> {
         let mut bytes = Vec::new();
-        self.writer.write_value_ref(&mut bytes, &value).map_err(Undecodable::new)?;
+        self.writer.write_value_ref(&mut bytes, value).map_err(Undecodable::new)?;
         self.reader.read_deser(&mut bytes.as_slice()).map_err(Undecodable::new)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use model::{Event, EventKey, Millis, Person, SubjectRef, Tenant};
+use model::{Event, EventKey, Listed, Millis, Person, Score, SubjectRef, Tenant};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,8 +13,11 @@ use crate::{
     parts::{Text, event_key},
 };
 
-static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("event", &[include_str!("../../../schemas/event.avsc")]));
+static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("event", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] =
+    [include_str!("../../../schemas/event.avsc"), include_str!("../../../schemas/old/event.1.avsc")];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "event")]
@@ -26,7 +29,16 @@ pub(crate) struct EventDto<'a> {
     actor: Option<Text<'a>>,
     occurred: i64,
     #[serde(with = "list")]
+    persons: Vec<ListedDto<'a>>,
+    #[serde(with = "list")]
     state: Vec<CellDto<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "listed")]
+struct ListedDto<'a> {
+    person: Text<'a>,
+    score: i64,
 }
 
 pub fn encode(event: &Event) -> Result<Vec<u8>, WireError> {
@@ -46,11 +58,12 @@ impl<'a> EventDto<'a> {
             subject: event.subject.as_str().into(),
             actor: event.actor.as_ref().map(|actor| actor.as_str().into()),
             occurred: event.occurred.0,
+            persons: event.persons.iter().map(ListedDto::of).collect(),
             state: cells(&event.state),
         }
     }
 
-    fn model(self) -> Result<Event, Undecodable> {
+    pub(crate) fn model(self) -> Result<Event, Undecodable> {
         Ok(Event {
             tenant: Tenant::new(&self.tenant)?,
             key: EventKey(self.key.0),
@@ -58,7 +71,18 @@ impl<'a> EventDto<'a> {
             subject: SubjectRef::new(&self.subject)?,
             actor: self.actor.map(|actor| Person::new(&actor)).transpose()?,
             occurred: Millis(self.occurred),
+            persons: self.persons.iter().map(ListedDto::model).collect::<Result<_, _>>()?,
             state: to_state(self.state)?,
         })
+    }
+}
+
+impl<'a> ListedDto<'a> {
+    fn of(listed: &'a Listed) -> Self {
+        Self { person: listed.person.as_str().into(), score: listed.score.0 }
+    }
+
+    fn model(&self) -> Result<Listed, Undecodable> {
+        Ok(Listed { person: Person::new(&self.person)?, score: Score(self.score) })
     }
 }

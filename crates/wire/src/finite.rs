@@ -18,3 +18,23 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         false => Err(de::Error::custom("a number is not finite")),
     }
 }
+
+/// A number that may be missing.
+pub(crate) mod optional {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+
+    #[allow(clippy::ref_option, reason = "serde asks for a reference")]
+    pub(crate) fn serialize<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        match number {
+            Some(number) if !number.is_finite() => Err(ser::Error::custom("a number is not finite")),
+            number => number.serialize(serializer),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        match Option::<f64>::deserialize(deserializer)? {
+            Some(number) if !number.is_finite() => Err(de::Error::custom("a number is not finite")),
+            number => Ok(number),
+        }
+    }
+}

@@ -1,5 +1,5 @@
 //! `inbox`: all that concerns one person in one order, on the topic of that name: facts, what they did,
-//! what became of what was sent to them.
+//! what became of what was sent to them, what was released for them by hand.
 
 use std::sync::LazyLock;
 
@@ -24,6 +24,13 @@ pub enum Inbox {
     Fact(Fact),
     Feedback(Feedback),
     Delivery(Delivery),
+    /// Somebody released the person's windows under a plan by hand.
+    Release {
+        tenant: Tenant,
+        person: Person,
+        plan: PlanName,
+        at: Millis,
+    },
 }
 
 /// What a person did to entries. The marks were written before this is said.
@@ -48,15 +55,20 @@ impl Inbox {
     pub fn whose(&self) -> (&Tenant, &Person) {
         match self {
             Self::Fact(Fact::Follow(follow)) => (&follow.tenant, &follow.person),
-            Self::Fact(Fact::Profile { tenant, person, .. }) => (tenant, person),
+            Self::Fact(Fact::Profile { tenant, person, .. }) | Self::Release { tenant, person, .. } => {
+                (tenant, person)
+            }
             Self::Feedback(feedback) => (&feedback.tenant, &feedback.person),
             Self::Delivery(delivery) => (&delivery.tenant, &delivery.person),
         }
     }
 }
 
-static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("inbox", &[include_str!("../../../schemas/inbox.avsc")]));
+static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("inbox", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] =
+    [include_str!("../../../schemas/inbox.avsc"), include_str!("../../../schemas/old/inbox.1.avsc")];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "inbox")]
@@ -72,6 +84,7 @@ enum BodyDto<'a> {
     Profile(ProfileDto<'a>),
     Feedback(FeedbackDto<'a>),
     Delivery(Box<DeliveryDto<'a>>),
+    Release(ReleaseDto<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -143,6 +156,15 @@ struct LeftDto {
     why: WhyDto,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "release")]
+struct ReleaseDto<'a> {
+    tenant: Text<'a>,
+    person: Text<'a>,
+    plan: Text<'a>,
+    at: i64,
+}
+
 pub fn encode(inbox: &Inbox) -> Result<Vec<u8>, WireError> {
     CODEC.encode(&InboxDto::of(inbox))
 }
@@ -162,6 +184,12 @@ impl<'a> InboxDto<'a> {
             }),
             Inbox::Feedback(feedback) => BodyDto::Feedback(FeedbackDto::of(feedback)),
             Inbox::Delivery(delivery) => BodyDto::Delivery(Box::new(DeliveryDto::of(delivery))),
+            Inbox::Release { tenant, person, plan, at } => BodyDto::Release(ReleaseDto {
+                tenant: tenant.as_str().into(),
+                person: person.as_str().into(),
+                plan: plan.as_str().into(),
+                at: at.0,
+            }),
         };
         Self { body }
     }
@@ -176,6 +204,12 @@ impl<'a> InboxDto<'a> {
             }),
             BodyDto::Feedback(feedback) => Inbox::Feedback(feedback.model()?),
             BodyDto::Delivery(delivery) => Inbox::Delivery(delivery.model()?),
+            BodyDto::Release(ReleaseDto { tenant, person, plan, at }) => Inbox::Release {
+                tenant: Tenant::new(&tenant)?,
+                person: Person::new(&person)?,
+                plan: PlanName::new(&plan)?,
+                at: Millis(at),
+            },
         })
     }
 }

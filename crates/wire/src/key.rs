@@ -9,7 +9,7 @@ pub fn person(tenant: &Tenant, person: &Person) -> Vec<u8> {
     join(tenant, person.as_str())
 }
 
-/// The key of a record about a subject: `events`.
+/// The key of a record about a subject: `events`, `slices`.
 pub fn subject(tenant: &Tenant, subject: &SubjectRef) -> Vec<u8> {
     join(tenant, subject.as_str())
 }

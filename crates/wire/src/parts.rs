@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use model::{Because, Channel, EntryKey, EventKey, Kind, ReadyId, Reason, SubjectRef, Why};
+use model::{Because, Channel, EntryKey, EventKey, Kind, Person, ReadyId, Reason, Score, SubjectRef, Why};
 use serde::{Deserialize, Serialize};
 
 use crate::{bytes::Fixed, codec::Undecodable};
@@ -62,7 +62,7 @@ pub(crate) use twins;
 twins!(ChannelDto = Channel as "channel": Email);
 
 twins!(WhyDto = Why as "why": NoLongerTrue, Unfollowed, KindGone, PlanGone, Unsubscribed, NoAddress, Erased,
-    Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere);
+    Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere, Muted, MovedAway, ToldBefore);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "reason")]
@@ -70,26 +70,46 @@ pub(crate) struct ReasonDto<'a> {
     kind: Text<'a>,
     because: BecauseDto,
     target: Option<Text<'a>>,
+    person: Option<Text<'a>>,
+    score: Option<i64>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
 #[serde(rename = "because", rename_all = "snake_case")]
 enum BecauseDto {
     Follows,
+    Near,
+    Named,
+    Listed,
+    Mutual,
+    Everyone,
 }
 
 impl<'a> ReasonDto<'a> {
     pub(crate) fn of(reason: &'a Reason) -> Self {
-        let (because, target) = match &reason.because {
-            Because::Follows(target) => (BecauseDto::Follows, Some(target.as_str().into())),
+        let (because, target, person, score) = match &reason.because {
+            Because::Follows(target) => (BecauseDto::Follows, Some(target.as_str().into()), None, None),
+            Because::Near => (BecauseDto::Near, None, None, None),
+            Because::Named => (BecauseDto::Named, None, None, None),
+            Because::Listed(score) => (BecauseDto::Listed, None, None, Some(score.0)),
+            Because::Mutual(other) => (BecauseDto::Mutual, None, Some(other.as_str().into()), None),
+            Because::Everyone => (BecauseDto::Everyone, None, None, None),
         };
-        Self { kind: reason.kind.as_str().into(), because, target }
+        Self { kind: reason.kind.as_str().into(), because, target, person, score }
     }
 
     pub(crate) fn model(&self) -> Result<Reason, Undecodable> {
-        let because = match (&self.because, &self.target) {
-            (BecauseDto::Follows, Some(target)) => Because::Follows(SubjectRef::new(target)?),
-            (BecauseDto::Follows, None) => return Err(Undecodable::new("a reason follows nothing")),
+        let because = match (self.because, &self.target, &self.person, self.score) {
+            (BecauseDto::Follows, Some(target), None, None) => Because::Follows(SubjectRef::new(target)?),
+            (BecauseDto::Near, None, None, None) => Because::Near,
+            (BecauseDto::Named, None, None, None) => Because::Named,
+            (BecauseDto::Listed, None, None, Some(score)) => Because::Listed(Score(score)),
+            (BecauseDto::Mutual, None, Some(other), None) => Because::Mutual(Person::new(other)?),
+            (BecauseDto::Everyone, None, None, None) => Because::Everyone,
+            (because, ..) => {
+                let reason = format!("a reason {because:?} lacks a part or has one too many");
+                return Err(Undecodable::new(reason));
+            }
         };
         Ok(Reason { kind: Kind::new(&self.kind)?, because })
     }

@@ -55,6 +55,34 @@ pub(crate) struct QuarantinedDto<'a> {
     room: Text<'a>,
 }
 
+/// A record that could not be used, where it lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unusable<'a> {
+    pub topic: &'a str,
+    pub partition: u32,
+    pub offset: u64,
+    pub appended: Millis,
+    pub key: &'a [u8],
+    /// `None` for a tombstone.
+    pub value: Option<&'a [u8]>,
+}
+
+/// The record, put aside by a room.
+pub fn of_record(record: Unusable<'_>, reason: impl Into<String>, room: &str, now: Millis) -> Quarantined {
+    Quarantined {
+        topic: record.topic.to_owned(),
+        partition: record.partition,
+        offset: record.offset,
+        appended: record.appended,
+        key: record.key.to_vec(),
+        value: record.value.map(<[u8]>::to_vec),
+        cut: false,
+        reason: reason.into(),
+        at: now,
+        room: room.to_owned(),
+    }
+}
+
 /// Cuts what is too long, so that anything can be put aside.
 pub fn encode(record: &Quarantined) -> Result<Vec<u8>, WireError> {
     CODEC.encode(&QuarantinedDto::of(record))

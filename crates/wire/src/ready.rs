@@ -16,8 +16,11 @@ use crate::{
     parts::{ChannelDto, EntryKeyDto, ReasonDto, Text, entry_key, ready_id},
 };
 
-static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("ready", &[include_str!("../../../schemas/ready.avsc")]));
+static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("ready", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] =
+    [include_str!("../../../schemas/ready.avsc"), include_str!("../../../schemas/old/ready.1.avsc")];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "ready")]

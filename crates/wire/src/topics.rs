@@ -6,7 +6,9 @@ use model::limits::{DAY_MS, LATE_MS_MAX, PARTITIONS};
 pub const CHANGES: &str = "changes";
 /// Admitted changes, keyed by subject.
 pub const EVENTS: &str = "events";
-/// Facts, feedback and deliveries, keyed by person.
+/// Parts of large audiences, keyed by subject.
+pub const SLICES: &str = "slices";
+/// Facts, feedback, deliveries and releases, keyed by person.
 pub const INBOX: &str = "inbox";
 /// Announcements, many persons of one partition a record.
 pub const PENDING: &str = "pending";
@@ -37,10 +39,11 @@ pub enum Keep {
 }
 
 /// Every topic: name, partitions, what it keeps.
-pub fn all() -> [(&'static str, u32, Keep); 7] {
+pub fn all() -> [(&'static str, u32, Keep); 8] {
     [
         (CHANGES, CHANGES_PARTITIONS, Keep::Millis(REPLAY_MS)),
         (EVENTS, PARTITIONS, Keep::Millis(REPLAY_MS)),
+        (SLICES, PARTITIONS, Keep::Millis(REPLAY_MS)),
         (INBOX, PARTITIONS, Keep::Millis(REPLAY_MS)),
         (PENDING, PARTITIONS, Keep::Millis(REPLAY_MS)),
         (WINDOWS, PARTITIONS, Keep::Latest),

@@ -16,8 +16,11 @@ use crate::{
     ready::ReadyDto,
 };
 
-static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("window", &[include_str!("../../../schemas/window.avsc")]));
+static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("window", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] =
+    [include_str!("../../../schemas/window.avsc"), include_str!("../../../schemas/old/window.1.avsc")];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "window")]
@@ -47,6 +50,7 @@ struct OpenDto<'a> {
     key: Text<'a>,
     opening: i64,
     due: i64,
+    released: bool,
     #[serde(with = "list")]
     days: Vec<i32>,
 }
@@ -60,7 +64,7 @@ struct OwedDto {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "mark")]
-struct MarkDto {
+pub(crate) struct MarkDto {
     channel: Option<ChannelDto>,
     what: WhatDto,
     ready: Option<Fixed<16>>,
@@ -152,6 +156,7 @@ impl<'a> OpenDto<'a> {
             key: Text::Borrowed(&window.key),
             opening: window.opening.0,
             due: window.due.0,
+            released: window.released,
             days: window.days.iter().map(|day| day.0).collect(),
         }
     }
@@ -163,6 +168,7 @@ impl<'a> OpenDto<'a> {
             key: self.key.as_ref().into(),
             opening: Millis(self.opening),
             due: Millis(self.due),
+            released: self.released,
             days: self.days.iter().map(|day| Day(*day)).collect(),
         })
     }
@@ -179,7 +185,7 @@ impl OwedDto {
 }
 
 impl MarkDto {
-    fn of(mark: &Mark) -> Self {
+    pub(crate) fn of(mark: &Mark) -> Self {
         let (what, ready, why, maybe) = match mark.what {
             What::Taken(ready) => (WhatDto::Taken, Some(ready), None, None),
             What::Returned { ready, maybe } => (WhatDto::Returned, Some(ready), None, Some(maybe)),
@@ -200,7 +206,7 @@ impl MarkDto {
         }
     }
 
-    fn model(&self) -> Result<Mark, Undecodable> {
+    pub(crate) fn model(&self) -> Result<Mark, Undecodable> {
         let ready = self.ready.map(|id| ReadyId(id.0));
         let why = self.why.map(WhyDto::model);
         let what = match (self.what, ready, why, self.maybe) {

@@ -11,6 +11,6 @@ mod types;
 mod words;
 
 pub use check::{Finding, Reads, check_expression, check_text};
-pub use scope::{condition_scope, headline_scope, mail_scope};
+pub use scope::{condition_scope, headline_scope, mail_scope, says_scope};
 pub use types::{Scope, Type};
 pub use words::{FILTERS, Filter, Gives, TESTS, Takes, install};

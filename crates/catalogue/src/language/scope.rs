@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    audience::{Audience, OTHER},
     language::types::{Scope, Type},
     subjects::SubjectType,
 };
 
-/// A condition, or what a kind says: `subject`, and each of its references by the field's name.
+/// A condition: `subject`, and each of its references by the field's name.
 pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str) -> Scope<'a> {
     let mut names = BTreeMap::from([("subject".to_string(), Type::subject(subject))]);
     if let Some(subject) = subjects.get(subject) {
@@ -15,6 +16,19 @@ pub fn condition_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject:
         names.extend(references.map(|(name, field)| (name.clone(), Type::of_field(field))));
     }
     Scope { subjects, names }
+}
+
+/// What a kind says: all that its condition may read, and the name of the other party if there are two.
+pub fn says_scope<'a>(
+    subjects: &'a BTreeMap<String, SubjectType>,
+    subject: &str,
+    to: &Audience,
+) -> Scope<'a> {
+    let mut scope = condition_scope(subjects, subject);
+    if to.is_mutual() {
+        scope.names.insert(OTHER.to_string(), Type::Text);
+    }
+    scope
 }
 
 /// A headline or a preheader of a plan whose kinds are about these types of subjects.
@@ -26,6 +40,9 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<
             ("kind", Type::Text),
             ("says", Type::Text),
             ("why", Type::Text),
+            // Empty unless it is told for being near, or with somebody.
+            ("distance", Type::Text),
+            (OTHER, Type::Text),
             ("maybe", Type::Flag),
             ("name", Type::Text),
             ("subject", Type::Subject { types, near: true }),
@@ -47,11 +64,12 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<
     Scope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into() }
 }
 
-/// A mail's two layouts: all that a headline reads, and the headline.
+/// A mail's two layouts: all that a headline reads, the headline, and the link that ends the mails.
 pub fn mail_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<String>) -> Scope<'_> {
     let mut scope = headline_scope(subjects, types);
     for name in ["headline", "preheader"] {
         scope.names.insert(name.to_string(), Type::Text);
     }
+    scope.names.insert("unsubscribe".to_string(), Type::Url);
     scope
 }

@@ -66,7 +66,8 @@ impl Type {
     pub fn of_field(field: &FieldType) -> Self {
         let far = |target: &String| Self::Subject { types: BTreeSet::from([target.clone()]), near: false };
         match field {
-            FieldType::Text => Self::Text,
+            // A person is their id.
+            FieldType::Text | FieldType::Person => Self::Text,
             FieldType::Url => Self::Url,
             FieldType::Number => Self::Number,
             FieldType::Flag => Self::Flag,

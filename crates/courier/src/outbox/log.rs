@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
 };
 
@@ -27,9 +28,14 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let path = folder.join("accepted.log");
-        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let file = OpenOptions::new().create(true).read(true).append(true).open(&path)?;
         File::open(folder)?.sync_all()?;
-        let torn = fs::read(&path)?.last().is_some_and(|byte| *byte != b'\n');
+        let (mut last, bytes) = ([b'\n'], file.metadata()?.len());
+        if bytes > 0 {
+            // One byte of it: it has a line for every mail there ever was.
+            file.read_exact_at(&mut last, bytes - 1)?;
+        }
+        let torn = last != [b'\n'];
         Ok(Self { path, file, torn })
     }
 

@@ -1,17 +1,24 @@
 //! Admission as a table: what comes in, and what becomes of it.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, LazyLock},
+};
 
 use catalogue::Catalogue;
-use model::{Event, Follow, State, civil::Zones};
+use model::{EventKey, Follow, State, civil::Zones};
 use proptest::prelude::*;
 use serde_json::json;
-use wire::Cloud;
+use wire::{Cloud, cloud::CloudPerson};
 
 use crate::{
-    admit::{About, Admitted, admit},
+    admit::{Admitted, admit},
+    change::Change,
+    config::{LISTED_MAX, MUTES_MAX, PERSONS_MAX},
     effects::{Effects, Known, Verdict},
-    tests::{NOON, at, catalogue, event, tenant},
+    feedback::About,
+    mute::Mute,
+    tests::{NOON, ann, at, catalogue, event, tenant},
 };
 
 /// What becomes of one CloudEvent, in one line.
@@ -29,9 +36,23 @@ fn judged(json: &str) -> String {
     let version = |state: &State| state.cells.values().next().map_or(0, |cell| cell.version);
     match admit(cloud, &tenant(), at(NOON), &catalogue(), &Zones::bundled()) {
         Err(refused) => format!("refused {refused}"),
-        Ok(Admitted::Change(Event { what, subject, actor, occurred, state, .. })) => {
-            let by = actor.map(|actor| format!(" by {actor}")).unwrap_or_default();
-            format!("change {what} {subject}{by} at {occurred} v{}{}", version(&state), cells(&state))
+        Ok(Admitted::Change(change)) => {
+            let Change { what, actor, occurred, .. } = &change;
+            let by = actor.as_ref().map(|actor| format!(" by {actor}")).unwrap_or_default();
+            let events: Vec<_> = change.events().collect();
+            let subjects: Vec<&str> = events.iter().map(|event| event.subject.as_str()).collect();
+            let persons =
+                change.persons.iter().map(|listed| format!("{}={}", listed.person, listed.score.value()));
+            let persons: Vec<String> = persons.collect();
+            let listed =
+                if persons.is_empty() { String::new() } else { format!(" for {}", persons.join(" ")) };
+            let state = &events[0].state;
+            assert!(events.iter().all(|event| event.state == *state && event.persons == change.persons));
+            let about = subjects.join("+");
+            format!("change {what} {about}{by} at {occurred} v{}{}{listed}", version(state), cells(state))
+        }
+        Ok(Admitted::Mute(Mute { person, name, version, on, .. })) => {
+            format!("{} {person} {name} v{version}", if on { "mute" } else { "unmute" })
         }
         Ok(Admitted::Follow(Follow { person, target, version, on, .. })) => {
             format!("{} {person} {target} v{version}", if on { "follow" } else { "unfollow" })
@@ -119,6 +140,196 @@ fn changes_are_admitted_or_refused_with_a_reason() {
 }
 
 #[test]
+fn a_change_is_about_several_subjects_and_lists_persons() {
+    let suggested = "work.suggested";
+    let at_noon = format!("at 2026-11-21T12:00:00.000Z v{}", at(NOON).0);
+    check(
+        suggested,
+        r#""subjects":["work:2","work:1","work:2"],"data":{"score":1}"#,
+        &format!("change {suggested} work:2+work:1 {at_noon} score=1"),
+    );
+    check(
+        suggested,
+        r#""subject":"work:1","data":{"score":2},"persons":["ben",{"person":"ann","score":0.5},{"person":"ann","score":0.93},"ann"]"#,
+        &format!("change {suggested} work:1 {at_noon} score=2 for ann=0.93 ben=0"),
+    );
+    check(suggested, r#""subjects":[]"#, "refused /subject: it is missing");
+    check(
+        suggested,
+        r#""subjects":["work:1","wrok:1"]"#,
+        "refused /subjects/1: wrok:1: there is no subject type `wrok`, did you mean `work`?",
+    );
+    check(
+        suggested,
+        r#""subjects":["work:1","author:1"]"#,
+        "refused /subjects/1: `work.suggested` is about `work:id`, not `author:1`",
+    );
+    check(suggested, r#""subjects":["work:1",""]"#, "unread /subjects/1: it is empty");
+    check(
+        suggested,
+        r#""subjects":["work:1"," "]"#,
+        "refused /subjects/1: subject has a control character or a blank at its edge",
+    );
+    check(
+        suggested,
+        r#""subject":"work:1","subjects":["work:2"]"#,
+        "unread /subjects: there is either `subject` or `subjects`, and not both",
+    );
+    check(
+        suggested,
+        r#""subject":"work:1","persons":["ann"," ben"]"#,
+        "refused /persons/1: person has a control character or a blank at its edge",
+    );
+    check(
+        suggested,
+        r#""subject":"work:1","persons":[{"person":"ann","score":"x"}]"#,
+        "unread /persons/0/score: it is not a number",
+    );
+    check(
+        "work.published",
+        r#""subject":"work:1","persons":["ann"]"#,
+        "refused /persons: no kind with `to: listed` is told on `work.published`: such kinds are on `work.suggested`",
+    );
+    check(
+        "work.sugested",
+        r#""subject":"work:1","persons":["ann"]"#,
+        "refused /persons: no kind with `to: listed` is told on `work.sugested`: did you mean `work.suggested`?",
+    );
+    check(
+        "tidings.follow",
+        r#""persons":["ann"],"data":{"person":"ann","target":"author:7"}"#,
+        "refused /persons: only a change lists persons: `tidings.follow` is about one `person`",
+    );
+    check(
+        "tidings.read",
+        r#""subjects":["work:1"],"data":{"person":"ann","subject":"work:1"}"#,
+        "refused /subjects: only a change has several subjects, not `tidings.read`",
+    );
+}
+
+#[test]
+fn a_change_has_its_limits() {
+    let judged = |subjects: usize, persons: usize, text: &str| {
+        let cloud = Cloud {
+            id: "1".to_owned(),
+            source: "s".to_owned(),
+            what: "work.suggested".to_owned(),
+            subject: None,
+            subjects: (0..subjects).map(|i| format!("work:{i}")).collect(),
+            persons: (0..persons).map(|i| CloudPerson { person: format!("p{i}"), score: None }).collect(),
+            time: None,
+            data: [("title", text), ("author", "author:1")]
+                .map(|(field, text)| (field.to_owned(), json!(text)))
+                .into_iter()
+                .collect(),
+            actor: None,
+            version: None,
+        };
+        match admit(cloud, &tenant(), at(NOON), &catalogue(), &Zones::bundled()) {
+            Ok(Admitted::Change(change)) => format!("{} events", change.events().count()),
+            Ok(other) => panic!("{other:?}"),
+            Err(refused) => refused.to_string(),
+        }
+    };
+    assert_eq!(judged(100, 500, ""), "100 events");
+    assert_eq!(judged(10, 5_000, ""), "10 events");
+    assert_eq!(judged(101, 1, ""), "/subjects: 101 subjects, more than 100");
+    assert_eq!(judged(1, PERSONS_MAX + 1, ""), "/persons: 5001 persons, more than 5000");
+    assert_eq!(
+        judged(100, LISTED_MAX / 100 + 1, ""),
+        "/persons: 501 persons for each of 100 subjects, more than 50000 in all: send it in parts"
+    );
+    assert_eq!(judged(100, 1, &"x".repeat(4_096)), "100 events");
+}
+
+/// Law 1: a key is a function of the change. One subject alone has the change's own; of several each has
+/// its own, whatever the order.
+#[test]
+fn each_subject_has_a_key_of_its_own() {
+    let keys = |subjects: &str, id: &str| {
+        let json = format!(r#"{{"id":{id},"source":"s","type":"x",{subjects}}}"#);
+        let cloud = wire::cloud::parse(json.as_bytes()).unwrap();
+        match admit(cloud, &tenant(), at(NOON), &catalogue(), &Zones::bundled()) {
+            Ok(Admitted::Change(change)) => Ok(change
+                .events()
+                .map(|event| (event.subject.to_string(), event.key))
+                .collect::<BTreeMap<_, _>>()),
+            Ok(other) => panic!("{other:?}"),
+            Err(refused) => Err(refused.to_string()),
+        }
+    };
+    let own = EventKey::of(&tenant(), "s", "1");
+    let alone = keys(r#""subject":"work:1""#, "\"1\"").unwrap();
+    assert_eq!(alone["work:1"], own);
+    assert_eq!(keys(r#""subjects":["work:1","work:1"]"#, "\"1\"").unwrap(), alone);
+    let both = keys(r#""subjects":["work:1","work:2"]"#, "\"1\"").unwrap();
+    assert_eq!(keys(r#""subjects":["work:2","work:1"]"#, "\"1\"").unwrap(), both);
+    assert_eq!(both.values().chain([&own]).collect::<BTreeSet<_>>().len(), 3, "{both:?}");
+    // A source cannot make the key of another of its changes.
+    let made = keys(r#""subjects":["work:1","work:2"]"#, r#""1\u0000work:1""#);
+    assert_eq!(made, Err("/id: it has a control character".to_owned()));
+}
+
+#[test]
+fn mutes_are_admitted_or_refused_with_a_reason() {
+    let mute = |rest: &str, expected: &str| {
+        check("tidings.mute", &format!(r#""version":3,"data":{{"person":"ann"{rest}}}"#), expected);
+    };
+    mute(r#","kind":"work_out""#, "mute ann kind work_out v3");
+    mute(r#","actor":"bob""#, "mute ann actor bob v3");
+    mute(r#","subject":"work:1","kind":null"#, "mute ann subject work:1 v3");
+    mute(r#","thread":"author:1""#, "mute ann thread author:1 v3");
+    let one = "refused /data: `data` must have exactly one of `kind`, `actor`, `subject` or `thread`";
+    mute("", one);
+    mute(r#","kind":"work_out","actor":"bob""#, one);
+    mute(
+        r#","kind":"work_uot""#,
+        "refused /data/kind: there is no kind `work_uot`: did you mean `work_out`?",
+    );
+    mute(r#","kind":"x""#, "refused /data/kind: there is no kind `x`");
+    mute(
+        r#","thread":"wrok:1""#,
+        "refused /data/thread: wrok:1: there is no subject type `wrok`, did you mean `work`?",
+    );
+    mute(r#","subject":"work""#, "refused /data/subject: `work` is not of the form type:id");
+    mute(r#","actor":7"#, "refused /data/actor: it is not a text");
+    mute(r#","kinds":"work_out""#, "refused /data/kinds: there is no field `kinds`: did you mean `kind`?");
+    check(
+        "tidings.unmute",
+        r#""time":"2026-11-21T10:00:00Z","data":{"person":"ann","actor":"bob"}"#,
+        &format!("unmute ann actor bob v{}", at("2026-11-21T10:00:00Z").0),
+    );
+    check(
+        "tidings.mutes",
+        "",
+        "refused /type: tidings has no type `tidings.mutes`: did you mean `tidings.mute`?",
+    );
+}
+
+/// There is room for so many names; those that are there can always change.
+#[test]
+fn a_person_has_only_so_many_mutes() {
+    let of = |name: String, on| Mute { tenant: tenant(), person: ann(), name, version: 2, on };
+    let verdict = |stored: usize, coming: &[usize], name: usize, on: bool| {
+        let state = |names: &mut dyn Iterator<Item = usize>| {
+            let mut state = State::default();
+            names.for_each(|i| state.merge(&of(format!("actor {i}"), true).state()));
+            state
+        };
+        let (stored, coming) = (state(&mut (0..stored)), state(&mut coming.iter().copied()));
+        of(format!("actor {name}"), on).fits(Some(&stored), Some(&coming)).is_ok()
+    };
+    assert!(verdict(0, &[], 0, true));
+    assert!(verdict(MUTES_MAX - 1, &[], 5_000, true));
+    assert!(!verdict(MUTES_MAX - 1, &[6_000], 5_000, true));
+    assert!(verdict(MUTES_MAX - 1, &[5_000], 5_000, false));
+    assert!(verdict(MUTES_MAX - 1, &[0, 1, 2], 5_000, true), "what is stored already takes no more room");
+    assert!(!verdict(MUTES_MAX, &[], 5_000, true));
+    assert!(!verdict(MUTES_MAX, &[], 5_000, false), "its end is a row too");
+    assert!(verdict(MUTES_MAX, &[], 7, false));
+}
+
+#[test]
 fn facts_are_admitted_or_refused_with_a_reason() {
     let ms = at(NOON).0;
     let follow = |rest: &str, expected: &str| {
@@ -203,6 +414,49 @@ fn profiles_are_admitted_or_refused_with_a_reason() {
 }
 
 #[test]
+fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
+    let profile = |fields: &str, expected: &str| {
+        check("tidings.profile", &format!(r#""version":3,"data":{{"person":"ann"{fields}}}"#), expected);
+    };
+    for place in [r#"{"lat":52.5,"lon":-13.25}"#, r#""52.5,-13.25""#, r#"" 52.5 , -13.25""#] {
+        profile(&format!(r#","place":{place}"#), "profile ann v3 place=52.5,-13.25");
+    }
+    profile(r#","place":"90,-180""#, "profile ann v3 place=90,-180");
+    profile(r#","place":null"#, "profile ann v3 place=-");
+    for nowhere in [
+        r#""here""#,
+        r#""52.5""#,
+        r#""90.1,0""#,
+        r#""0,180.1""#,
+        r#""NaN,1""#,
+        r#""1,inf""#,
+        r#""1,2,3""#,
+        "7",
+        "[1,2]",
+        "{}",
+        r#"{"lat":1}"#,
+        r#"{"lat":1,"lon":"2"}"#,
+        r#"{"lat":91,"lon":2}"#,
+        r#"{"lat":1,"lon":2,"alt":3}"#,
+        r#"{"lat":1,"lng":2}"#,
+    ] {
+        let place = r#"refused /data/place: it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#;
+        profile(&format!(r#","place":{nowhere}"#), place);
+    }
+    profile(r#","email_plan":"weekly""#, "profile ann v3 email_plan=weekly");
+    profile(r#","email_plan":null"#, "profile ann v3 email_plan=-");
+    profile(
+        r#","email_plan":"wekly""#,
+        "refused /data/email_plan: there is no plan for e-mail `wekly`: did you mean `weekly`?",
+    );
+    profile(
+        r#","email_plan":"never""#,
+        "refused /data/email_plan: there is no plan for e-mail `never`: there is `daily` or `weekly`",
+    );
+    profile(r#","email_plan":true"#, "refused /data/email_plan: it is not a text");
+}
+
+#[test]
 fn feedback_is_admitted_or_refused_with_a_reason() {
     let read = |rest: &str, expected: &str| {
         check("tidings.read", &format!(r#""data":{{"person":"ann"{rest}}}"#), expected);
@@ -246,28 +500,58 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
         any::<f64>().prop_map(|number| json!(number)),
         any::<i64>().prop_map(|number| json!(number)),
         ".{0,12}".prop_map(|text| json!(text)),
-        prop::sample::select(vec!["ann", "work:1", "author:7", "UTC", "a@b", NOON])
+        prop::sample::select(vec!["ann", "work:1", "author:7", "UTC", "a@b", "52.5,13.4", "work_out", NOON])
             .prop_map(|text| json!(text)),
     ];
     leaf.prop_recursive(2, 8, 4, |inner| prop::collection::vec(inner, 0..4).prop_map(|items| json!(items)))
 }
 
 fn any_cloud() -> impl Strategy<Value = Cloud> {
-    let what =
-        vec!["work.published", "x", "tidings.follow", "tidings.profile", "tidings.read", "tidings.cleared"];
-    let field = vec![
-        "title", "author", "link", "score", "public", "person", "target", "subject", "entries", "email",
-        "zone", "a/~b",
+    let what = vec![
+        "work.published",
+        "work.suggested",
+        "x",
+        "tidings.follow",
+        "tidings.profile",
+        "tidings.mute",
+        "tidings.unmute",
+        "tidings.read",
+        "tidings.cleared",
     ];
+    let field = vec![
+        "title",
+        "author",
+        "link",
+        "score",
+        "public",
+        "person",
+        "target",
+        "subject",
+        "entries",
+        "email",
+        "zone",
+        "place",
+        "email_plan",
+        "kind",
+        "actor",
+        "thread",
+        "a/~b",
+    ];
+    let subjects = prop::collection::vec(prop_oneof![Just("work:1".to_owned()), ".{0,6}"], 0..3);
+    let score = prop::option::of(any::<f64>());
+    let persons = prop::collection::vec((prop_oneof![Just("ann".to_owned()), ".{0,6}"], score), 0..3);
+    let listed = (subjects, persons);
     let data = prop::collection::vec((prop::sample::select(field), any_json()), 0..6);
     let time = prop::option::of(-700_000_000..700_000_000_i64);
     let subject = prop::option::of(prop_oneof![Just("work:1".to_owned()), ".{0,6}"]);
-    (prop::sample::select(what), data, time, subject, prop::option::of(any::<i64>())).prop_map(
-        |(what, data, time, subject, version)| Cloud {
+    (prop::sample::select(what), data, time, subject, listed, prop::option::of(any::<i64>())).prop_map(
+        |(what, data, time, subject, (subjects, persons), version)| Cloud {
             id: "1".to_owned(),
             source: "s".to_owned(),
             what: what.to_owned(),
             subject,
+            subjects,
+            persons: persons.into_iter().map(|(person, score)| CloudPerson { person, score }).collect(),
             time: time.map(|ahead| at(NOON).plus(ahead)),
             data: data.into_iter().map(|(field, value)| (field.to_owned(), value)).collect(),
             actor: None,
@@ -288,10 +572,14 @@ proptest! {
         let verdict = judge();
         prop_assert_eq!(&verdict, &judge());
         match verdict {
-            Ok(Admitted::Change(event)) => {
-                prop_assert_eq!(event.occurred, cloud.time.unwrap_or(at(NOON)));
-                let ahead = event.occurred.since(at(NOON));
-                prop_assert!((-7 * 86_400_000..=60_000).contains(&ahead), "{}", ahead);
+            Ok(Admitted::Change(change)) => {
+                for event in change.events() {
+                    prop_assert_eq!(event.occurred, cloud.time.unwrap_or(at(NOON)));
+                    let ahead = event.occurred.since(at(NOON));
+                    prop_assert!((-7 * 86_400_000..=60_000).contains(&ahead), "{}", ahead);
+                }
+                let effects = Effects::of(vec![Admitted::Change(change)], &Known::default(), at(NOON));
+                prop_assert_eq!(effects.verdicts, [Verdict::Taken]);
             }
             Ok(admitted) => {
                 // What cannot be announced would be refused only now.

@@ -1,6 +1,6 @@
 //! Promises about names: tenants share nothing, and no name runs into another.
 
-use model::{Follow, State, Value, entry::DayKey};
+use model::{Crowd, Enrolment, State, Value, entry::DayKey, place::Cell};
 
 use super::{
     Broken, Harness, Kept, Promise, same,
@@ -27,11 +27,25 @@ pub(super) const PROMISES: &[Promise] = &[
         check: |harness| Box::pin(hostile_states(harness)),
     },
     Promise {
-        name: "follows of any names are apart",
-        says: "followers of such names are told with their names whole, and of no other subject",
-        check: |harness| Box::pin(hostile_follows(harness)),
+        name: "crowds of any names are apart",
+        says: "members of such names are told with their names whole, and of no other crowd",
+        check: |harness| Box::pin(hostile_crowds(harness)),
     },
 ];
+
+fn owners(of: &str) -> Result<[StateKey; 4], Broken> {
+    let (of, who) = (tenant(of)?, person("ann")?);
+    Ok([
+        StateKey::Subject(of.clone(), subject("work:1")?),
+        StateKey::Person(of.clone(), who.clone()),
+        StateKey::Mutes(of.clone(), who.clone()),
+        StateKey::Notes(of, who),
+    ])
+}
+
+fn crowds() -> Result<[Crowd; 3], Broken> {
+    Ok([Crowd::Followers(subject("author:7")?), Crowd::Cell(Cell(7)), Crowd::Everyone])
+}
 
 /// Writes something everywhere as one tenant; `n` tells it from what others write.
 async fn write_all(store: &dyn Store, name: &str, n: u8) -> Kept {
@@ -39,22 +53,13 @@ async fn write_all(store: &dyn Store, name: &str, n: u8) -> Kept {
     write(store, &day_key(name, "ann", today())?, &entries(u16::from(n), u16::from(n) + 1, today())?).await?;
     let value = Some(Value::text(&format!("of {n}")));
     let state = State::at(5, [("title", value)]);
-    store
-        .merge(vec![
-            (StateKey::Subject(of.clone(), subject("work:1")?), state.clone()),
-            (StateKey::Person(of.clone(), person("ann")?), state),
-        ])
-        .await?;
-    let follow = |who: &str| -> Result<Follow, Broken> {
-        Ok(Follow {
-            tenant: of.clone(),
-            person: person(who)?,
-            target: subject("author:7")?,
-            version: 1,
-            on: true,
-        })
-    };
-    store.follow(vec![follow(&format!("p{n}"))?]).await?;
+    store.merge(owners(name)?.into_iter().map(|owner| (owner, state.clone())).collect()).await?;
+    let mut enrolments = Vec::new();
+    for crowd in crowds()? {
+        let person = person(&format!("p{n}"))?;
+        enrolments.push(Enrolment { tenant: of.clone(), person, crowd, version: 1, on: true });
+    }
+    store.enrol(enrolments).await?;
     let (at, deadline) = (NOW, NOW.plus(1));
     let claim = Claim { ready: ready(1), attempt: 0, token: [n; 16], at, deadline, told: Vec::new() };
     same(format!("the claim of {name}"), &store.claim(&of, claim).await?, &Claimed::Yours)?;
@@ -75,16 +80,15 @@ async fn check_all(store: &dyn Store, name: &str, n: Option<u8>) -> Kept {
     )?;
     let state =
         n.map(|n| State::at(5, [("title", Some(Value::text(&format!("of {n}"))))])).unwrap_or_default();
-    let keys =
-        [StateKey::Subject(of.clone(), subject("work:1")?), StateKey::Person(of.clone(), person("ann")?)];
-    same(format!("the states of {name}"), &store.states(&keys).await?, &vec![state.clone(), state])?;
-    let target = subject("author:7")?;
+    same(format!("the states of {name}"), &store.states(&owners(name)?).await?, &vec![state; 4])?;
     let persons: Vec<_> = n.map(|n| person(&format!("p{n}"))).transpose()?.into_iter().collect();
-    let followers = store.followers(&of, &target, None, 10).await?.persons;
-    same(format!("the followers in {name}"), &followers, &persons)?;
-    for m in 1..4 {
-        let asked = (of.clone(), person(&format!("p{m}"))?, target.clone());
-        same(format!("follows in {name}"), &store.follows(&[asked]).await?, &vec![n == Some(m)])?;
+    for crowd in crowds()? {
+        let members = store.members(&of, &crowd, None, 10).await?.persons;
+        same(format!("{crowd} in {name}"), &members, &persons)?;
+        for m in 1..4 {
+            let asked = (of.clone(), person(&format!("p{m}"))?, crowd.clone());
+            same(format!("{crowd} in {name}"), &store.belongs(&[asked]).await?, &vec![n == Some(m)])?;
+        }
     }
     let Journalled { claims, records } = store.journalled(&of, &[ready(1)]).await?.pop().unwrap_or_default();
     let tokens: Vec<u8> = claims.iter().map(|claim| claim.token[0]).collect();
@@ -133,7 +137,11 @@ async fn hostile_states(harness: &mut dyn Harness) -> Kept {
     let (mut keys, mut states) = (Vec::new(), Vec::new());
     for of in ["a", "a:b", "😀"] {
         for name in &names {
-            let mut owners = vec![StateKey::Person(tenant(of)?, person(name)?)];
+            let mut owners = vec![
+                StateKey::Person(tenant(of)?, person(name)?),
+                StateKey::Mutes(tenant(of)?, person(name)?),
+                StateKey::Notes(tenant(of)?, person(name)?),
+            ];
             let (short, _) = name.split_at(name.floor_char_boundary(126));
             owners.extend(
                 subject(&format!("a:{short}"))
@@ -161,31 +169,35 @@ async fn hostile_states(harness: &mut dyn Harness) -> Kept {
     same("states", &found.len(), &states.len())
 }
 
-async fn hostile_follows(harness: &mut dyn Harness) -> Kept {
+async fn hostile_crowds(harness: &mut dyn Harness) -> Kept {
     let store = harness.open().await?;
     let names = hostile_names();
-    let of = tenant("main")?;
+    // Of what begins alike, tenants among them, and of each sort.
+    let mut crowds = Vec::new();
+    for of in ["a", "ae", "main"] {
+        for target in ["a:a", "a:ab", "a:a:"] {
+            crowds.push((tenant(of)?, Crowd::Followers(subject(target)?)));
+        }
+        for cell in [0, 0x6161, 0x6100_0000_0000_0000, u64::MAX] {
+            crowds.push((tenant(of)?, Crowd::Cell(Cell(cell))));
+        }
+        crowds.push((tenant(of)?, Crowd::Everyone));
+    }
     let mut written = Vec::new();
     for (n, who) in names.iter().enumerate() {
-        for m in 0..3 {
-            // Each follows the one or the other, so that a collision adds somebody.
-            let target = subject(["a:a", "a:ab", "a:a:"][m])?;
-            written.push(Follow {
-                tenant: of.clone(),
-                person: person(who)?,
-                target,
-                version: 1,
-                on: (n + m) % 3 != 0,
-            });
+        for (m, (of, crowd)) in crowds.iter().enumerate() {
+            let (tenant, crowd) = (of.clone(), crowd.clone());
+            // Each is in some and not in others, so that a collision adds somebody.
+            written.push(Enrolment { tenant, person: person(who)?, crowd, version: 1, on: (n + m) % 3 != 0 });
         }
     }
-    store.follow(written.clone()).await?;
-    for target in ["a:a", "a:ab", "a:a:"] {
-        let on = written.iter().filter(|follow| follow.on && follow.target.as_str() == target);
-        let mut expected: Vec<_> = on.map(|follow| follow.person.clone()).collect();
+    store.enrol(written.clone()).await?;
+    for (of, crowd) in &crowds {
+        let on = written.iter().filter(|one| one.on && one.tenant == *of && one.crowd == *crowd);
+        let mut expected: Vec<_> = on.map(|one| one.person.clone()).collect();
         let (mut found, mut from) = (Vec::new(), None);
         loop {
-            let part = store.followers(&of, &subject(target)?, from.as_deref(), 4).await?;
+            let part = store.members(of, crowd, from.as_deref(), 4).await?;
             found.extend(part.persons);
             from = part.next;
             if from.is_none() || found.len() > names.len() {
@@ -194,7 +206,7 @@ async fn hostile_follows(harness: &mut dyn Harness) -> Kept {
         }
         expected.sort();
         found.sort();
-        same(format!("followers of {target}"), &found, &expected)?;
+        same(format!("{crowd} in {of}"), &found, &expected)?;
     }
     Ok(())
 }

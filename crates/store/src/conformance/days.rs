@@ -1,14 +1,12 @@
 //! Promises about days.
 
-use std::sync::Arc;
-
-use model::{Millis, Row, entry::DayKey, limits::DAY_ROWS_READ_MAX};
+use model::{Millis, Row, limits::DAY_ROWS_READ_MAX};
 
 use super::{
-    Broken, Harness, Kept, Promise, held, same,
+    Harness, Kept, Promise, held, same,
     samples::{self, NOW, day_key, entries, read, today, write},
 };
-use crate::port::{DayRows, Store};
+use crate::port::DayRows;
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise {
@@ -50,16 +48,6 @@ pub(super) const PROMISES: &[Promise] = &[
         name: "an expired day takes no rows",
         says: "rows for a day that has expired are not taken, and that is no error",
         check: |harness| Box::pin(expired_writes(harness)),
-    },
-    Promise {
-        name: "dropped days are gone",
-        says: "every day before the one given goes, for good, and their number is told",
-        check: |harness| Box::pin(dropped(harness)),
-    },
-    Promise {
-        name: "no other day is dropped",
-        says: "the day given and all after it stay, and a dropped day can be written again",
-        check: |harness| Box::pin(not_dropped(harness)),
     },
     Promise {
         name: "a read stops at the limit",
@@ -193,49 +181,6 @@ async fn expired_writes(harness: &mut dyn Harness) -> Kept {
     // Asked with a time at which the day still lived, so that only what was written counts.
     let read = store.read(&[old, young], Millis(expiry.0 - 1)).await?;
     same("rows of the expired day and of the other", &(read[0].len(), read[1].len()), &(0, 3))
-}
-
-async fn days_around(store: &Arc<dyn Store>) -> Result<Vec<DayKey>, Broken> {
-    let keys: Vec<DayKey> =
-        (-3..=3).map(|days| day_key("main", "ann", today().plus(days))).collect::<Result<_, _>>()?;
-    for key in &keys {
-        write(&**store, key, &entries(0, 2, key.day)?).await?;
-    }
-    Ok(keys)
-}
-
-async fn dropped(harness: &mut dyn Harness) -> Kept {
-    let mut store = harness.open().await?;
-    let keys = days_around(&store).await?;
-    same("dropped", &store.drop_before(today()).await?, &3)?;
-    same("dropped again", &store.drop_before(today()).await?, &0)?;
-    for crashes in 0..2 {
-        for key in &keys[..3] {
-            same(format!("in {key:?} after {crashes} crashes"), &read(&*store, key).await?, &Vec::new())?;
-        }
-        store = harness.crash(store).await?;
-    }
-    Ok(())
-}
-
-async fn not_dropped(harness: &mut dyn Harness) -> Kept {
-    let mut store = harness.open().await?;
-    let keys = days_around(&store).await?;
-    store.drop_before(today()).await?;
-    write(&*store, &keys[0], &entries(5, 6, keys[0].day)?).await?;
-    for crashes in 0..2 {
-        for key in &keys[3..] {
-            same(format!("in {key:?} after {crashes} crashes"), &read(&*store, key).await?.len(), &2)?;
-        }
-        let again = entries(5, 6, keys[0].day)?;
-        same(
-            format!("in the day written again after {crashes} crashes"),
-            &read(&*store, &keys[0]).await?,
-            &again,
-        )?;
-        store = harness.crash(store).await?;
-    }
-    Ok(())
 }
 
 async fn limited(harness: &mut dyn Harness) -> Kept {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use model::{
     Because, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, ReadyId, Reason, Row,
-    SubjectRef, Tenant, What, Why, entry::DayKey,
+    Score, SubjectRef, Tenant, What, Why, entry::DayKey,
 };
 
 use super::Broken;
@@ -44,13 +44,28 @@ pub(super) fn entry_key(n: u16, day: Day) -> EntryKey {
 }
 
 pub(super) fn entry(n: u16, day: Day) -> Result<Row, Broken> {
-    let because = Because::Follows(subject("author:7")?);
+    entry_because(n, day, Because::Follows(subject("author:7")?), None)
+}
+
+fn entry_because(n: u16, day: Day, because: Because, actor: Option<Person>) -> Result<Row, Broken> {
     let kind = Kind::new("published").map_err(|error| bad(&error))?;
     Ok(Row::Entry(Entry {
         key: entry_key(n, day),
         reason: Reason { kind, because },
         subject: subject(&format!("work:{n}"))?,
+        actor,
     }))
+}
+
+/// Every way in which somebody may have been found, some that begin alike among them.
+fn every_because() -> Result<Vec<Because>, Broken> {
+    let mut all = vec![Because::Near, Because::Named, Because::Everyone];
+    for name in ["a:b", "a:bc", "author:7"] {
+        all.push(Because::Follows(subject(name)?));
+        all.push(Because::Mutual(person(name)?));
+    }
+    all.extend([i64::MIN, -1, 0, 1, 930_000, i64::MAX].map(|score| Because::Listed(Score(score))));
+    Ok(all)
 }
 
 pub(super) fn entries(from: u16, to: u16, day: Day) -> Result<Vec<Row>, Broken> {
@@ -64,6 +79,10 @@ pub(super) fn ready(n: u8) -> ReadyId {
 /// A row of every sort that there is.
 pub(super) fn every_row(day: Day) -> Result<Vec<Row>, Broken> {
     let mut rows = entries(0, 3, day)?;
+    // All of one event, so that only the reason tells them apart.
+    for because in every_because()? {
+        rows.push(entry_because(5, day, because, Some(person("bob")?))?);
+    }
     let mut whats = vec![
         What::Taken(ready(1)),
         What::Returned { ready: ready(1), maybe: true },

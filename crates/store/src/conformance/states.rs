@@ -47,6 +47,11 @@ pub(super) const PROMISES: &[Promise] = &[
         check: |harness| Box::pin(not_persons(harness)),
     },
     Promise {
+        name: "mutes and notes are no part of the profile",
+        says: "a person's profile, mutes and notes share no cell, each comes back as merged, also after a crash",
+        check: |harness| Box::pin(profile_apart(harness)),
+    },
+    Promise {
         name: "merges at once lose nothing",
         says: "of many merges at the same time into one owner, every cell's newest stands",
         check: |harness| Box::pin(at_once(harness)),
@@ -194,6 +199,37 @@ async fn not_persons(harness: &mut dyn Harness) -> Kept {
     same("the person", &state(&store, &of_person).await?, &State::default())?;
     merge(&store, &of_person, "zone", Cell { version: 1, value: None }).await?;
     same("the subject", &state(&store, &of_subject).await?, &State::at(5, [("name", None)]))
+}
+
+async fn profile_apart(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let mut expected: Vec<(StateKey, State)> = Vec::new();
+    for n in 0..60 {
+        let (of, who) = (tenant("main")?, person(&format!("p{n}"))?);
+        let sorts = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
+        for (version, key) in (1..).zip(sorts.map(|sort| sort(of.clone(), who.clone()))) {
+            same(format!("{key:?} before"), &state(&store, &key).await?, &State::default())?;
+            // Some have a note, most have not; those who have can lose it again.
+            let kept = match key {
+                StateKey::Notes(..) if n % 6 == 0 => {
+                    State::at(version, [("erased", Some(Value::Flag(true)))])
+                }
+                StateKey::Notes(..) if n % 6 == 1 => State::at(version, [("erased", None)]),
+                StateKey::Notes(..) => State::default(),
+                _ => State::at(version, [("erased", Some(Value::Time(Millis(n))))]),
+            };
+            store.merge(vec![(key.clone(), kept.clone())]).await?;
+            expected.push((key, kept));
+        }
+    }
+    for crashes in 0..2 {
+        let keys: Vec<StateKey> = expected.iter().map(|(key, _)| key.clone()).collect();
+        for (found, (key, kept)) in store.states(&keys).await?.iter().zip(&expected) {
+            same(format!("{key:?} after {crashes} crashes"), found, kept)?;
+        }
+        store = harness.crash(store).await?;
+    }
+    Ok(())
 }
 
 async fn at_once(harness: &mut dyn Harness) -> Kept {

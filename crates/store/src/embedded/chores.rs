@@ -66,6 +66,13 @@ impl Chores {
         }
     }
 
+    /// Lets go of what was dropped, so that its files can go.
+    pub(super) fn forget(&mut self, dropped: &[Keyspace]) {
+        for keyspace in dropped {
+            self.unflushed.remove(&keyspace.id());
+        }
+    }
+
     /// One round, if it is time for one.
     pub(super) fn run(&mut self) -> Result<(), StoreError> {
         if self.since.elapsed() < PAUSE.min(self.idle) {

@@ -2,7 +2,9 @@
 //! never serialised themselves, so changing one cannot change what lies on disks. Bytes that cannot be
 //! read are an error, never a panic and never nothing. Rows of days are in `rows`.
 
-use model::{Cell, EntryKey, Millis, Place, ReadyId, SubjectRef, Value, Why};
+use std::sync::Arc;
+
+use model::{Cell, Day, EntryKey, Millis, Place, ReadyId, State, SubjectRef, Value, Why};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::port::{Claim, Record, Recorded, StoreError};
@@ -26,6 +28,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Bytes<'a> {
     }
 }
 
+/// All cells of one owner, by name and in order.
+#[derive(Serialize, Deserialize)]
+struct StoredState<'a> {
+    #[serde(borrow)]
+    cells: Vec<(&'a str, StoredCell<'a>)>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct StoredCell<'a> {
     version: i64,
@@ -45,7 +54,7 @@ enum StoredValue<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredFollow {
+struct StoredEnrolment {
     version: i64,
     on: bool,
 }
@@ -80,8 +89,18 @@ pub(super) fn bad(what: &str) -> StoreError {
 }
 
 pub(super) fn encode<T: Serialize>(what: &str, value: &T) -> Result<Vec<u8>, StoreError> {
-    postcard::to_extend(value, vec![VERSION])
-        .map_err(|error| StoreError::Broken(format!("{what} cannot be written: {error}")))
+    let mut out = Vec::new();
+    encode_onto(&mut out, what, value)?;
+    Ok(out)
+}
+
+/// Appends what `encode` gives.
+pub(super) fn encode_onto<T: Serialize>(out: &mut Vec<u8>, what: &str, value: &T) -> Result<(), StoreError> {
+    let mut bytes = std::mem::take(out);
+    bytes.push(VERSION);
+    *out = postcard::to_extend(value, bytes)
+        .map_err(|error| StoreError::Broken(format!("{what} cannot be written: {error}")))?;
+    Ok(())
 }
 
 pub(super) fn decode<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<T, StoreError> {
@@ -109,7 +128,18 @@ pub(super) fn split(what: &str, bytes: &[u8]) -> Result<Vec<EntryKey>, StoreErro
     keys.ok_or_else(|| bad(what))
 }
 
-pub(super) fn cell(cell: &Cell) -> Result<Vec<u8>, StoreError> {
+pub(super) fn state(state: &State) -> Result<Vec<u8>, StoreError> {
+    let cells = state.cells.iter().map(|(name, cell)| (&**name, stored_cell(cell))).collect();
+    encode("a state", &StoredState { cells })
+}
+
+pub(super) fn state_back(bytes: &[u8]) -> Result<State, StoreError> {
+    let stored: StoredState<'_> = decode("a state", bytes)?;
+    let cells = stored.cells.into_iter().map(|(name, cell)| Ok((Arc::from(name), cell_back(cell)?)));
+    Ok(State { cells: cells.collect::<Result<_, StoreError>>()? })
+}
+
+fn stored_cell(cell: &Cell) -> StoredCell<'_> {
     let value = cell.value.as_ref().map(|value| match value {
         Value::Text(text) => StoredValue::Text(text),
         Value::Number(number) => StoredValue::Number(*number),
@@ -119,12 +149,11 @@ pub(super) fn cell(cell: &Cell) -> Result<Vec<u8>, StoreError> {
         Value::Refs(subjects) => StoredValue::Refs(subjects.iter().map(SubjectRef::as_str).collect()),
         Value::Place(Place { lat, lon }) => StoredValue::Place(*lat, *lon),
     });
-    encode("a cell", &StoredCell { version: cell.version, value })
+    StoredCell { version: cell.version, value }
 }
 
-pub(super) fn cell_back(bytes: &[u8]) -> Result<Cell, StoreError> {
-    let stored: StoredCell<'_> = decode("a cell", bytes)?;
-    let subject = |text: &str| SubjectRef::new(text).map_err(|_| bad("a cell"));
+fn cell_back(stored: StoredCell<'_>) -> Result<Cell, StoreError> {
+    let subject = |text: &str| SubjectRef::new(text).map_err(|_| bad("a state"));
     let value = match stored.value {
         None => None,
         Some(StoredValue::Text(text)) => Some(Value::text(text)),
@@ -140,14 +169,22 @@ pub(super) fn cell_back(bytes: &[u8]) -> Result<Cell, StoreError> {
     Ok(Cell { version: stored.version, value })
 }
 
-pub(super) fn follow(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
-    encode("a follow", &StoredFollow { version, on })
+pub(super) fn enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
+    encode("an enrolment", &StoredEnrolment { version, on })
 }
 
-/// The version of a follow, and whether it is on.
-pub(super) fn follow_back(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
-    let stored: StoredFollow = decode("a follow", bytes)?;
+/// The version of an enrolment, and whether it is on.
+pub(super) fn enrolment_back(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
+    let stored: StoredEnrolment = decode("an enrolment", bytes)?;
     Ok((stored.version, stored.on))
+}
+
+pub(super) fn day(day: Day) -> Result<Vec<u8>, StoreError> {
+    encode("a day", &day.0)
+}
+
+pub(super) fn day_back(bytes: &[u8]) -> Result<Day, StoreError> {
+    decode("a day", bytes).map(Day)
 }
 
 pub(super) fn claim(claim: &Claim) -> Result<Vec<u8>, StoreError> {

@@ -1,19 +1,21 @@
 //! Days: a keyspace each, rows only ever added.
 
+use std::ops::Bound;
+
 use async_trait::async_trait;
-use fjall::{Readable as _, Snapshot};
+use fjall::{Readable as _, Snapshot, UserKey};
 use model::{Day, Millis, Row, entry::DayKey, limits::DAY_ROWS_READ_MAX};
 
 use super::{
     Embedded,
+    codec::bad,
     engine::{Engine, failed},
     keys,
-    rows::{row, row_back},
-    writer::Pair,
+    rows::{Encoder, Pair, row_back},
 };
-use crate::port::{DayRows, Days, StoreError};
+use crate::port::{DayPart, DayRows, Days, StoreError};
 
-/// Keys and values, by day.
+/// Rows by day.
 type Encoded = Vec<(Day, Vec<Pair>)>;
 
 #[async_trait]
@@ -24,7 +26,7 @@ impl Days for Embedded {
             return Ok(());
         }
         let count = rows.iter().map(|of| of.rows.len()).sum();
-        let encoded = self.prepare(count, move || encode(&rows)).await?;
+        let encoded = self.prepare(count, move || encode(&rows, count)).await?;
         self.writer
             .run(count, move |stage| {
                 stage.hear(now);
@@ -42,24 +44,37 @@ impl Days for Embedded {
         .await
     }
 
+    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
+        let most = most.clamp(1, DAY_ROWS_READ_MAX);
+        let from = from.map(keys::cursor);
+        self.look(most, move |engine| part(engine, day, from, most)).await
+    }
+
+    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
+        self.writer.run(1, move |stage| stage.close_before(day)).await
+    }
+
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
         self.writer.drop_before(day).await
     }
 }
 
-fn encode(rows: &[DayRows]) -> Result<Encoded, StoreError> {
+fn encode(of: &[DayRows], count: usize) -> Result<Encoded, StoreError> {
     let mut encoded: Encoded = Vec::new();
-    for of in rows {
-        let prefix = keys::day(&of.key);
-        let at = match encoded.iter().position(|(day, _)| *day == of.key.day) {
+    let mut encoder = Encoder::default();
+    for DayRows { key, rows } in of {
+        let at = match encoded.iter().position(|(day, _)| *day == key.day) {
             Some(at) => at,
             None => {
-                encoded.push((of.key.day, Vec::new()));
+                // Nearly always all rows are of one day.
+                let room = if encoded.is_empty() { count } else { 0 };
+                encoded.push((key.day, Vec::with_capacity(room)));
                 encoded.len() - 1
             }
         };
-        for one in &of.rows {
-            encoded[at].1.push(row(&prefix, one)?);
+        encoder.begin(key);
+        for row in rows {
+            encoded[at].1.push(encoder.row(row)?);
         }
     }
     Ok(encoded)
@@ -70,11 +85,45 @@ fn rows_of(engine: &Engine, view: &Snapshot, key: &DayKey, now: Millis) -> Resul
         return Ok(Vec::new());
     }
     let Some(keyspace) = engine.day(key.day) else { return Ok(Vec::new()) };
-    let prefix = keys::day(key);
+    let mut prefix = Vec::with_capacity(64);
+    keys::push_day(&mut prefix, key);
     let mut rows = Vec::new();
     for row in view.prefix(&keyspace, &prefix).take(DAY_ROWS_READ_MAX) {
         let (key, value) = row.into_inner().map_err(|error| failed("reading a day", &error))?;
         rows.push(row_back(&key[prefix.len()..], &value)?);
     }
     Ok(rows)
+}
+
+/// A part of a day. Whoever would not fit as a whole begins the next one, unless they began this one.
+fn part(engine: &Engine, day: Day, from: Option<Vec<u8>>, most: usize) -> Result<DayPart, StoreError> {
+    let mut part = DayPart { rows: Vec::new(), next: None };
+    let Some(keyspace) = engine.day(day) else { return Ok(part) };
+    let start = from.map_or(Bound::Unbounded, Bound::Excluded);
+    // The owner of the last rows, as keys begin; and the last keys of the one before and of this one.
+    let mut owner: Vec<u8> = Vec::new();
+    let (mut before, mut last): (Option<UserKey>, Option<UserKey>) = (None, None);
+    for (looked, row) in engine.view().range(&keyspace, (start, Bound::Unbounded)).enumerate() {
+        let (key, value) = row.into_inner().map_err(|error| failed("reading a day", &error))?;
+        let goes_on = !owner.is_empty() && key.starts_with(&owner);
+        if looked == most {
+            if goes_on && let Some(before) = before {
+                part.rows.pop();
+                last = Some(before);
+            }
+            part.next = last.map(|key| key.to_vec());
+            break;
+        }
+        if !goes_on {
+            let (of, bytes) = keys::day_back(&key, day).ok_or_else(|| bad("the owner of a row"))?;
+            part.rows.push(DayRows { key: of, rows: Vec::new() });
+            owner = key[..bytes].to_vec();
+            before = last.take();
+        }
+        if let Some(of) = part.rows.last_mut() {
+            of.rows.push(row_back(&key[owner.len()..], &value)?);
+        }
+        last = Some(key);
+    }
+    Ok(part)
 }

@@ -11,11 +11,11 @@ use std::{
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, Snapshot};
 use model::Day;
 
-use super::keys;
+use super::{keys, sieve::Sieve};
 use crate::port::StoreError;
 
 /// The layout of keys and values; a directory of another one is refused.
-const FORMAT: &[u8] = b"1";
+const FORMAT: &str = "2";
 
 /// About what moving rows to disk takes at least.
 const PROBE_BYTES: usize = 4 << 20;
@@ -23,19 +23,25 @@ const PROBE_BYTES: usize = 4 << 20;
 /// The keyspaces that are not days.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Table {
+    /// What the store says of itself.
+    Meta,
     States,
-    Follows,
+    Notes,
+    Crowds,
     Journal,
     Answers,
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 4] = [Self::States, Self::Follows, Self::Journal, Self::Answers];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Meta, Self::States, Self::Notes, Self::Crowds, Self::Journal, Self::Answers];
 
     fn name(self) -> &'static str {
         match self {
+            Self::Meta => "meta",
             Self::States => "states",
-            Self::Follows => "follows",
+            Self::Notes => "notes",
+            Self::Crowds => "crowds",
             Self::Journal => "journal",
             Self::Answers => "answers",
         }
@@ -44,7 +50,9 @@ impl Table {
 
 /// An open database. Fields are dropped in this order: the lock goes last.
 pub(super) struct Engine {
-    tables: [Keyspace; 4],
+    tables: Vec<Keyspace>,
+    /// Who has a note; nearly everybody has none.
+    pub(super) noted: Sieve,
     days: RwLock<BTreeMap<Day, Keyspace>>,
     /// The last state that is synced. Not fjall's own latest: that one shows a batch while it is being
     /// applied (a flush that ends meanwhile moves it past the batch), and before it is synced.
@@ -60,9 +68,12 @@ impl Engine {
         let broken = |error: fjall::Error| failed("opening the store", &error);
         let db = Database::builder(dir.join("data")).open().map_err(broken)?;
         check_format(&db).map_err(broken)??;
-        let table = |table: Table| db.keyspace(table.name(), KeyspaceCreateOptions::default).map_err(broken);
-        let [states, follows, journal, answers] = Table::ALL;
-        let tables = [table(states)?, table(follows)?, table(journal)?, table(answers)?];
+        let open = |table: Table| db.keyspace(table.name(), KeyspaceCreateOptions::default).map_err(broken);
+        let tables = Table::ALL.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let noted = Sieve::default();
+        for row in tables[Table::Notes as usize].iter() {
+            noted.add(&row.key().map_err(broken)?);
+        }
         let mut days = BTreeMap::new();
         for name in db.list_keyspace_names() {
             if let Some(day) = keys::day_of(&name) {
@@ -70,7 +81,7 @@ impl Engine {
             }
         }
         let published = RwLock::new(db.snapshot());
-        Ok(Self { tables, days: RwLock::new(days), published, db, dir: dir.to_owned(), _lock: lock })
+        Ok(Self { tables, noted, days: RwLock::new(days), published, db, dir: dir.to_owned(), _lock: lock })
     }
 
     pub(super) fn table(&self, table: Table) -> &Keyspace {
@@ -97,9 +108,10 @@ impl Engine {
         Ok(keyspace)
     }
 
-    /// Drops the keyspaces of all days before this one. Only the writer calls this.
-    pub(super) fn drop_before(&self, day: Day) -> Result<u64, fjall::Error> {
-        let mut dropped = 0;
+    /// Drops the keyspaces of all days before this one; each leaves the disk when its last handle is gone,
+    /// of which the caller gets one. Only the writer calls this.
+    pub(super) fn drop_before(&self, day: Day) -> Result<Vec<Keyspace>, fjall::Error> {
+        let mut dropped = Vec::new();
         loop {
             let first = {
                 let mut days = self.days.write().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +126,7 @@ impl Engine {
                 self.days.write().unwrap_or_else(PoisonError::into_inner).insert(first, keyspace);
                 return Err(error);
             }
-            dropped += 1;
+            dropped.push(keyspace);
         }
     }
 
@@ -153,13 +165,13 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
 }
 
 fn check_format(db: &Database) -> Result<Result<(), StoreError>, fjall::Error> {
-    let meta = db.keyspace("meta", KeyspaceCreateOptions::default)?;
+    let meta = db.keyspace(Table::Meta.name(), KeyspaceCreateOptions::default)?;
     match meta.get("format")? {
-        Some(found) if &*found == FORMAT => {}
+        Some(found) if &*found == FORMAT.as_bytes() => {}
         Some(found) => {
             let found = String::from_utf8_lossy(&found).into_owned();
             return Ok(Err(StoreError::Broken(format!(
-                "the directory has format {found}, this release reads 1"
+                "the directory has format {found}, this release reads {FORMAT}"
             ))));
         }
         None => {
@@ -186,7 +198,11 @@ pub(super) fn failed(doing: &str, error: &fjall::Error) -> StoreError {
     }
 }
 
+/// Why nothing is written after a write has failed.
+pub(super) const POISONED: &str =
+    "an earlier write failed; make room on the disk if it is full, then restart";
+
 /// What every write is told after one has failed.
 pub(super) fn poisoned() -> StoreError {
-    StoreError::Broken("an earlier write failed; make room on the disk if it is full, then restart".into())
+    StoreError::Broken(POISONED.into())
 }

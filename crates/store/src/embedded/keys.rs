@@ -2,7 +2,7 @@
 //! numbers are big-endian, so keys order as what they stand for.
 
 use model::{
-    Day, Follow, ReadyId, SubjectRef, Tenant,
+    Crowd, Day, Person, ReadyId, Tenant,
     entry::DayKey,
     fault::{self, Fault},
 };
@@ -22,51 +22,77 @@ pub(super) fn day_of(keyspace: &str) -> Option<Day> {
     keyspace.strip_prefix(DAY_PREFIX)?.parse().ok().map(Day)
 }
 
+/// More than any key has; the database panics on keys that have more than 64 KiB.
+const CURSOR_BYTES_MAX: usize = 1_024;
+
+/// A cursor, which comes back from outside: what is longer than a key was never given out.
+pub(super) fn cursor(from: &[u8]) -> Vec<u8> {
+    from[..from.len().min(CURSOR_BYTES_MAX)].to_vec()
+}
+
 /// Names have at most 128 bytes, so one byte holds their length.
 pub(super) fn push_name(out: &mut Vec<u8>, name: &str) {
     out.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
     out.extend_from_slice(name.as_bytes());
 }
 
+/// Takes a name off the front of a key.
+fn split_name(key: &[u8]) -> Option<(&str, &[u8])> {
+    let (&length, rest) = key.split_first()?;
+    let (name, rest) = rest.split_at_checked(usize::from(length))?;
+    Some((std::str::from_utf8(name).ok()?, rest))
+}
+
 /// What the rows of one person's day begin with; the date is the keyspace's.
-pub(super) fn day(key: &DayKey) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64);
+pub(super) fn push_day(out: &mut Vec<u8>, key: &DayKey) {
     if !fault::planted(Fault::TenantForgotten) {
-        push_name(&mut out, key.tenant.as_str());
+        push_name(out, key.tenant.as_str());
     }
-    push_name(&mut out, key.person.as_str());
-    out
+    push_name(out, key.person.as_str());
 }
 
-/// What the cells of one owner begin with; the field's name follows.
-pub(super) fn owner(key: &StateKey) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64);
-    match key {
-        StateKey::Subject(tenant, subject) => {
-            out.push(b's');
-            push_name(&mut out, tenant.as_str());
-            push_name(&mut out, subject.as_str());
-        }
-        StateKey::Person(tenant, person) => {
-            out.push(b'p');
-            push_name(&mut out, tenant.as_str());
-            push_name(&mut out, person.as_str());
-        }
-    }
-    out
+/// Whose day a row's key is of, and how many bytes of the key say so.
+pub(super) fn day_back(key: &[u8], day: Day) -> Option<(DayKey, usize)> {
+    let (tenant, rest) = split_name(key)?;
+    let (person, rest) = split_name(rest)?;
+    let owner = DayKey { tenant: Tenant::new(tenant).ok()?, person: Person::new(person).ok()?, day };
+    Some((owner, key.len() - rest.len()))
 }
 
-/// What the followers of one subject begin with; the person follows.
-pub(super) fn followed(tenant: &Tenant, target: &SubjectRef) -> Vec<u8> {
+/// Whose state it is.
+pub(super) fn push_owner(out: &mut Vec<u8>, key: &StateKey) {
+    let (sort, tenant, name) = match key {
+        StateKey::Subject(tenant, subject) => (b's', tenant, subject.as_str()),
+        StateKey::Person(tenant, person) => (b'p', tenant, person.as_str()),
+        StateKey::Mutes(tenant, person) => (b'm', tenant, person.as_str()),
+        StateKey::Notes(tenant, person) => (b'n', tenant, person.as_str()),
+    };
+    out.push(sort);
+    push_name(out, tenant.as_str());
+    push_name(out, name);
+}
+
+/// What the members of a crowd begin with; the person follows.
+pub(super) fn crowd(tenant: &Tenant, crowd: &Crowd) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
     push_name(&mut out, tenant.as_str());
-    push_name(&mut out, target.as_str());
+    match crowd {
+        Crowd::Followers(of) => {
+            out.push(b'f');
+            push_name(&mut out, of.as_str());
+        }
+        Crowd::Cell(cell) => {
+            out.push(b'c');
+            out.extend_from_slice(&cell.0.to_be_bytes());
+        }
+        Crowd::Everyone => out.push(b'e'),
+    }
     out
 }
 
-pub(super) fn follow(follow: &Follow) -> Vec<u8> {
-    let mut out = followed(&follow.tenant, &follow.target);
-    out.extend_from_slice(follow.person.as_str().as_bytes());
+pub(super) fn member(tenant: &Tenant, crowd: &Crowd, person: &Person) -> Vec<u8> {
+    let mut out = self::crowd(tenant, crowd);
+    out.extend_from_slice(person.as_str().as_bytes());
     out
 }
 

@@ -1,25 +1,35 @@
 //! Rows of a day: what is in the key makes the row that one and no other, the rest is its value.
 
+use fjall::{UserKey, UserValue};
 use model::{
-    Because, Channel, Entry, EntryKey, Kind, Mark, Millis, ReadyId, Reason, Row, SubjectRef, What, Why,
+    Because, Channel, Entry, EntryKey, Kind, Mark, Millis, Person, ReadyId, Reason, Row, Score, SubjectRef,
+    What, Why, entry::DayKey,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    codec::{Bytes, KEY_BYTES, bad, decode, encode, joined, split},
-    keys::push_name,
-    writer::Pair,
+    codec::{Bytes, KEY_BYTES, bad, decode, encode_onto, joined, split},
+    keys::{self, push_name},
 };
 use crate::port::StoreError;
 
 const ENTRY: u8 = 1;
 const MARK: u8 = 2;
+
+// How somebody was found: a byte, and whom or what it names.
 const FOLLOWS: u8 = 1;
+const NEAR: u8 = 2;
+const NAMED: u8 = 3;
+const LISTED: u8 = 4;
+const MUTUAL: u8 = 5;
+const EVERYONE: u8 = 6;
 
 #[derive(Serialize, Deserialize)]
 struct StoredEntry<'a> {
     subject: &'a str,
+    #[serde(borrow)]
+    actor: Option<&'a str>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,37 +54,82 @@ enum StoredWhat<'a> {
     Cleared,
 }
 
-/// A row's key behind its day's prefix, and its value.
-pub(super) fn row(prefix: &[u8], row: &Row) -> Result<Pair, StoreError> {
-    let mut key = Vec::with_capacity(prefix.len() + 96);
-    key.extend_from_slice(prefix);
-    match row {
-        Row::Entry(entry) => {
-            key.push(ENTRY);
-            key.extend_from_slice(&entry.key.bytes());
-            push_name(&mut key, entry.reason.kind.as_str());
-            match &entry.reason.because {
-                Because::Follows(target) => {
-                    key.push(FOLLOWS);
-                    key.extend_from_slice(target.as_str().as_bytes());
-                }
-            }
-            Ok((key, encode("an entry", &StoredEntry { subject: entry.subject.as_str() })?))
-        }
-        Row::Mark(mark) => {
-            let covers = joined(&mark.covers);
-            let stored = StoredMark {
-                channel: mark.channel.map(Channel::name),
-                what: stored_what(mark.what),
-                covers: Bytes(&covers),
-                at: mark.at.0,
-            };
-            let value = encode("a mark", &stored)?;
-            key.push(MARK);
-            key.extend_from_slice(&Sha256::digest(&value)[..16]);
-            Ok((key, value))
-        }
+/// A row's key and value, in the form that the database takes without copying.
+pub(super) type Pair = (UserKey, UserValue);
+
+/// Encodes rows of one person's day after the other, in room that is used again.
+#[derive(Default)]
+pub(super) struct Encoder {
+    key: Vec<u8>,
+    /// How much of the key says whose day it is.
+    owner: usize,
+    value: Vec<u8>,
+}
+
+impl Encoder {
+    /// The rows that follow are of this day.
+    pub(super) fn begin(&mut self, day: &DayKey) {
+        self.key.clear();
+        keys::push_day(&mut self.key, day);
+        self.owner = self.key.len();
     }
+
+    pub(super) fn row(&mut self, row: &Row) -> Result<Pair, StoreError> {
+        let Self { key, owner, value } = self;
+        key.truncate(*owner);
+        value.clear();
+        match row {
+            Row::Entry(entry) => {
+                key.push(ENTRY);
+                key.extend_from_slice(&entry.key.bytes());
+                push_name(key, entry.reason.kind.as_str());
+                push_because(key, &entry.reason.because);
+                let actor = entry.actor.as_ref().map(Person::as_str);
+                encode_onto(value, "an entry", &StoredEntry { subject: entry.subject.as_str(), actor })?;
+            }
+            Row::Mark(mark) => {
+                let covers = joined(&mark.covers);
+                let stored = StoredMark {
+                    channel: mark.channel.map(Channel::name),
+                    what: stored_what(mark.what),
+                    covers: Bytes(&covers),
+                    at: mark.at.0,
+                };
+                encode_onto(value, "a mark", &stored)?;
+                key.push(MARK);
+                key.extend_from_slice(&Sha256::digest(&value)[..16]);
+            }
+        }
+        Ok((key.as_slice().into(), value.as_slice().into()))
+    }
+}
+
+/// The last part of a key, so what it names needs no length.
+fn push_because(key: &mut Vec<u8>, because: &Because) {
+    let (tag, named): (u8, &[u8]) = match because {
+        Because::Follows(target) => (FOLLOWS, target.as_str().as_bytes()),
+        Because::Near => (NEAR, &[]),
+        Because::Named => (NAMED, &[]),
+        Because::Listed(score) => (LISTED, &score.0.to_be_bytes()),
+        Because::Mutual(other) => (MUTUAL, other.as_str().as_bytes()),
+        Because::Everyone => (EVERYONE, &[]),
+    };
+    key.push(tag);
+    key.extend_from_slice(named);
+}
+
+fn because_back(key: &[u8]) -> Option<Because> {
+    let (&tag, named) = key.split_first()?;
+    let text = || std::str::from_utf8(named).ok();
+    Some(match tag {
+        FOLLOWS => Because::Follows(SubjectRef::new(text()?).ok()?),
+        NEAR if named.is_empty() => Because::Near,
+        NAMED if named.is_empty() => Because::Named,
+        LISTED => Because::Listed(Score(i64::from_be_bytes(named.try_into().ok()?))),
+        MUTUAL => Because::Mutual(Person::new(text()?).ok()?),
+        EVERYONE if named.is_empty() => Because::Everyone,
+        _ => return None,
+    })
 }
 
 /// Reads a row back; `key` is what stands behind the day's prefix.
@@ -92,10 +147,11 @@ fn entry_back(key: &[u8], value: &[u8]) -> Result<Entry, StoreError> {
         let (at, rest) = key.split_at_checked(KEY_BYTES)?;
         let (&length, rest) = rest.split_first()?;
         let (kind, rest) = rest.split_at_checked(usize::from(length))?;
-        let (&FOLLOWS, target) = rest.split_first()? else { return None };
-        let because = Because::Follows(SubjectRef::new(std::str::from_utf8(target).ok()?).ok()?);
-        let reason = Reason { kind: Kind::new(std::str::from_utf8(kind).ok()?).ok()?, because };
-        Some(Entry { key: EntryKey::from_bytes(at)?, reason, subject: SubjectRef::new(stored.subject).ok()? })
+        let reason =
+            Reason { kind: Kind::new(std::str::from_utf8(kind).ok()?).ok()?, because: because_back(rest)? };
+        let actor = stored.actor.map(Person::new).transpose().ok()?;
+        let subject = SubjectRef::new(stored.subject).ok()?;
+        Some(Entry { key: EntryKey::from_bytes(at)?, reason, subject, actor })
     };
     parsed().ok_or_else(|| bad("an entry"))
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use fjall::Readable as _;
 use model::{
     Because, Cell, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, Place, ReadyId,
-    Reason, Row, SubjectRef, Tenant, Value, What, Why,
+    Reason, Row, Score, State, SubjectRef, Tenant, Value, What, Why,
     entry::DayKey,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
@@ -12,7 +13,13 @@ use proptest::prelude::*;
 use runtime::clock::Stopwatch;
 
 use super::{engine::Table, *};
-use crate::port::{Answers as _, Claim, Claimed, DayRows, Days as _, Journal as _, Record, Recorded};
+use crate::{
+    port::{
+        Answers as _, Claim, Claimed, Crowds as _, DayRows, Days as _, Journal as _, Record, Recorded,
+        StateKey, States as _,
+    },
+    world::{self, Wanted},
+};
 
 const NOW: Millis = Millis(1_795_000_000_000);
 
@@ -36,10 +43,21 @@ fn entry_key() -> impl Strategy<Value = EntryKey> {
 }
 
 fn any_row() -> impl Strategy<Value = Row> {
-    let entry = (entry_key(), name(), subject(), subject()).prop_map(|(key, kind, target, subject)| {
-        let reason = Reason { kind: Kind::new(&kind).unwrap(), because: Because::Follows(target) };
-        Row::Entry(Entry { key, reason, subject })
-    });
+    let because = prop_oneof![
+        subject().prop_map(Because::Follows),
+        Just(Because::Near),
+        Just(Because::Named),
+        any::<i64>().prop_map(|score| Because::Listed(Score(score))),
+        name().prop_map(|other| Because::Mutual(Person::new(&other).unwrap())),
+        Just(Because::Everyone),
+    ];
+    let entry = (entry_key(), name(), because, subject(), proptest::option::of(name())).prop_map(
+        |(key, kind, because, subject, actor)| {
+            let reason = Reason { kind: Kind::new(&kind).unwrap(), because };
+            let actor = actor.map(|actor| Person::new(&actor).unwrap());
+            Row::Entry(Entry { key, reason, subject, actor })
+        },
+    );
     let what = (0..7_u8, any::<[u8; 16]>(), proptest::sample::select(Why::ALL.to_vec()), any::<bool>());
     let what = what.prop_map(|(n, ready, why, maybe)| match (n, ReadyId(ready)) {
         (0, ready) => What::Taken(ready),
@@ -56,6 +74,16 @@ fn any_row() -> impl Strategy<Value = Row> {
     prop_oneof![entry, mark]
 }
 
+/// A row's key, behind what says whose day it is, and its value.
+fn stored(encoder: &mut rows::Encoder, row: &Row) -> (Vec<u8>, Vec<u8>) {
+    let owner = self::rows(1, 0).key;
+    encoder.begin(&owner);
+    let (key, value) = encoder.row(row).unwrap();
+    let (found, bytes) = keys::day_back(&key, owner.day).unwrap();
+    assert_eq!(found, owner);
+    (key[bytes..].to_vec(), value.to_vec())
+}
+
 fn any_cell() -> impl Strategy<Value = Cell> {
     let value = prop_oneof![
         any::<String>().prop_map(|text| Value::text(&text)),
@@ -69,23 +97,31 @@ fn any_cell() -> impl Strategy<Value = Cell> {
     (any::<i64>(), proptest::option::of(value)).prop_map(|(version, value)| Cell { version, value })
 }
 
+fn any_state() -> impl Strategy<Value = State> {
+    let cells = proptest::collection::vec((any::<String>(), any_cell()), 0..6);
+    cells.prop_map(|cells| State {
+        cells: cells.into_iter().map(|(name, cell)| (name.into(), cell)).collect(),
+    })
+}
+
 fn claim_of(ready: [u8; 16], attempt: u16, token: [u8; 16], at: i64, told: Vec<EntryKey>) -> Claim {
     Claim { ready: ReadyId(ready), attempt, token, at: Millis(at), deadline: Millis(!at), told }
 }
 
 proptest! {
     #[test]
-    fn rows_survive_their_codec(row in any_row(), other in any_row(), prefix in any::<[u8; 3]>()) {
-        let (key, value) = rows::row(&prefix, &row).unwrap();
-        prop_assert_eq!(&rows::row_back(&key[3..], &value).unwrap(), &row);
-        // Other rows have other keys, unless only their subjects differ, which no event has.
-        let (other_key, _) = rows::row(&prefix, &other).unwrap();
+    fn rows_survive_their_codec(row in any_row(), other in any_row()) {
+        let mut encoder = rows::Encoder::default();
+        let (key, value) = stored(&mut encoder, &row);
+        prop_assert_eq!(&rows::row_back(&key, &value).unwrap(), &row);
+        // Other rows have other keys, unless only their subjects or actors differ, which no event has.
+        let (other_key, _) = stored(&mut encoder, &other);
         prop_assert_eq!(key == other_key, row == other);
     }
 
     #[test]
-    fn cells_survive_their_codec(cell in any_cell()) {
-        prop_assert_eq!(codec::cell_back(&codec::cell(&cell).unwrap()).unwrap(), cell);
+    fn states_survive_their_codec(state in any_state()) {
+        prop_assert_eq!(codec::state_back(&codec::state(&state).unwrap()).unwrap(), state);
     }
 
     #[test]
@@ -110,13 +146,15 @@ proptest! {
     /// Bytes of any kind, and good ones with one byte changed or cut short, are read or refused.
     #[test]
     fn no_stored_bytes_panic(
-        bytes in any::<Vec<u8>>(), key in any::<Vec<u8>>(), row in any_row(), cell in any_cell(),
+        bytes in any::<Vec<u8>>(), key in any::<Vec<u8>>(), row in any_row(), state in any_state(),
         at in any::<prop::sample::Index>(), to in any::<u8>(),
     ) {
         let read_all = |key: &[u8], bytes: &[u8]| {
             drop(rows::row_back(key, bytes));
-            drop(codec::cell_back(bytes));
-            drop(codec::follow_back(bytes));
+            drop(codec::state_back(bytes));
+            drop(codec::day_back(bytes));
+            drop(keys::day_back(key, Day(0)));
+            drop(codec::enrolment_back(bytes));
             drop(codec::claim_back(ReadyId([0; 16]), 0, bytes));
             drop(codec::record_back(ReadyId([0; 16]), 0, bytes));
             drop(codec::answer_back(bytes));
@@ -124,13 +162,15 @@ proptest! {
         };
         read_all(&key, &bytes);
         let versioned = [&[1_u8][..], &bytes].concat();
-        for tag in 0..3 {
+        for tag in 0..8 {
             read_all(&[&[tag][..], &key].concat(), &versioned);
         }
-        let (key, value) = rows::row(&[], &row).unwrap();
-        for mut good in [value, codec::cell(&cell).unwrap()] {
+        let (key, value) = stored(&mut rows::Encoder::default(), &row);
+        let state = codec::state(&state).unwrap();
+        prop_assert!(rows::row_back(&key, &value[..at.index(value.len())]).is_err());
+        prop_assert!(codec::state_back(&state[..at.index(state.len())]).is_err());
+        for mut good in [value, state] {
             let at = at.index(good.len());
-            prop_assert!(rows::row_back(&key, &good[..at]).is_err());
             good[at] = to;
             read_all(&key, &good);
         }
@@ -148,7 +188,7 @@ fn rows(person: usize, rows: usize) -> DayRows {
             occurred: NOW.plus(n as i64),
             event: EventKey::of(&tenant(), "source", &n.to_string()),
         };
-        Row::Entry(Entry { key, reason, subject })
+        Row::Entry(Entry { key, reason, subject, actor: None })
     };
     DayRows { key, rows: (0..rows).map(row).collect() }
 }
@@ -183,14 +223,133 @@ async fn what_has_served_its_time_is_swept() {
 
 #[tokio::test]
 async fn a_directory_of_another_format_is_refused() {
+    for format in ["1", "3"] {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Embedded::open(dir.path()).unwrap());
+        let db = fjall::Database::builder(dir.path().join("data")).open().unwrap();
+        let meta = db.keyspace("meta", fjall::KeyspaceCreateOptions::default).unwrap();
+        meta.insert("format", format).unwrap();
+        drop((meta, db));
+        let error = Embedded::open(dir.path()).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("the store is broken: the directory has format {format}, this release reads 2")
+        );
+    }
+}
+
+/// Cursors come back from records, so they may be anything.
+#[tokio::test]
+async fn a_strange_cursor_shows_nobody_else() {
     let dir = tempfile::tempdir().unwrap();
-    drop(Embedded::open(dir.path()).unwrap());
-    let db = fjall::Database::builder(dir.path().join("data")).open().unwrap();
-    let meta = db.keyspace("meta", fjall::KeyspaceCreateOptions::default).unwrap();
-    meta.insert("format", "2").unwrap();
-    drop((meta, db));
-    let error = Embedded::open(dir.path()).unwrap_err().to_string();
-    assert_eq!(error, "the store is broken: the directory has format 2, this release reads 1");
+    let store = Embedded::open(dir.path()).unwrap();
+    let crowds = [1, 2, 3].map(|cell| model::Crowd::Cell(model::place::Cell(cell)));
+    for (n, crowd) in crowds.iter().enumerate() {
+        let (crowd, person) = (crowd.clone(), Person::new(&format!("p{n}")).unwrap());
+        let one = model::Enrolment { tenant: tenant(), person, crowd, version: 1, on: true };
+        store.enrol(vec![one]).await.unwrap();
+    }
+    store.write((0..3).map(|n| rows(n, 2)).collect(), NOW).await.unwrap();
+    let strange: [&[u8]; 6] = [&[], &[0], &[0xff; 9], b"p", b"p1", &[0xff; 100_000]];
+    for from in strange {
+        let found = store.members(&tenant(), &crowds[1], Some(from), 9).await.unwrap();
+        assert!(found.persons.iter().all(|person| person.as_str() == "p1"), "{found:?}");
+        assert_eq!(found.next, None);
+        let part = store.scan(Day::of(NOW), Some(from), 4).await.unwrap();
+        assert!(part.rows.iter().map(|of| of.rows.len()).sum::<usize>() <= 4, "{part:?}");
+    }
+}
+
+/// What the tables and days take on the disk; the log beside them is of one size all the time.
+fn bytes_in(dir: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().map_while(Result::ok);
+    let size = |entry: std::fs::DirEntry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => bytes_in(&entry.path()),
+        _ => entry.metadata().map_or(0, |data| data.len()),
+    };
+    entries.map(size).sum()
+}
+
+/// Waits until the files of tables and days have a size.
+async fn until(store: &Embedded, what: &str, holds: impl Fn(u64) -> bool) -> u64 {
+    let watch = Stopwatch::start();
+    loop {
+        let bytes = bytes_in(&store.dir.join("data/keyspaces"));
+        if holds(bytes) {
+            return bytes;
+        }
+        assert!(watch.elapsed() < Duration::from_secs(30), "{what}: there are {bytes} bytes");
+        // Chores come between two groups.
+        store.writer.run(1, |_| Ok(())).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dropped_day_leaves_the_disk() {
+    const LARGE: u64 = 1 << 20;
+    let dir = tempfile::tempdir().unwrap();
+    let store = Embedded::open_restless(dir.path()).unwrap();
+    let keep = DayRows { key: DayKey { day: Day::of(NOW).plus(1), ..rows(0, 1).key }, ..rows(0, 1) };
+    store.write(vec![keep.clone()], NOW).await.unwrap();
+    let before = until(&store, "one row", |bytes| bytes > 0).await;
+    assert!(before < LARGE / 2, "{before}");
+    let many: Vec<DayRows> = (0..10_000).map(|person| rows(person, 4)).collect();
+    store.write(many, NOW).await.unwrap();
+    until(&store, "a day on the disk", |bytes| bytes > LARGE).await;
+    // Somebody is still reading.
+    let view = store.engine.view();
+    let reader = store.engine.day(Day::of(NOW)).unwrap();
+    assert_eq!(store.drop_before(Day::of(NOW).plus(1)).await.unwrap(), 1);
+    assert_eq!(view.iter(&reader).count(), 40_000);
+    drop((view, reader));
+    until(&store, "the day dropped", |bytes| bytes < LARGE / 2).await;
+    let kept = store.read(std::slice::from_ref(&keep.key), NOW).await.unwrap();
+    assert_eq!(kept, vec![keep.rows]);
+    drop(store);
+    let store = Embedded::open(dir.path()).unwrap();
+    assert!(bytes_in(&store.dir.join("data/keyspaces")) < LARGE / 2);
+    assert!(store.engine.day(Day::of(NOW)).is_none());
+}
+
+#[tokio::test]
+async fn a_world_has_what_was_wanted_and_what_that_refers_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
+    let (work, author) = (SubjectRef::new("work:1").unwrap(), SubjectRef::new("author:7").unwrap());
+    let (ann, bob) = (Person::new("ann").unwrap(), Person::new("bob").unwrap());
+    let of_work = State::at(1, [("author", Some(Value::Ref(author.clone())))]);
+    let of_author = State::at(1, [("name", Some(Value::text("Lem")))]);
+    let of_ann = State::at(1, [("name", Some(Value::text("Ann")))]);
+    let states = vec![
+        (StateKey::Subject(tenant(), work.clone()), of_work.clone()),
+        (StateKey::Subject(tenant(), author.clone()), of_author.clone()),
+        (StateKey::Person(tenant(), ann.clone()), of_ann.clone()),
+        (StateKey::Mutes(tenant(), ann.clone()), of_author.clone()),
+    ];
+    store.merge(states).await.unwrap();
+    let crowd = model::Crowd::Followers(author.clone());
+    let enrolment = model::Enrolment { tenant: tenant(), person: ann.clone(), crowd, version: 1, on: true };
+    store.enrol(vec![enrolment]).await.unwrap();
+    let wanted = Wanted {
+        subjects: [(tenant(), work.clone())].into(),
+        follows: [&ann, &bob].map(|who| (tenant(), who.clone(), author.clone())).into(),
+        persons: [&ann, &bob].map(|who| (tenant(), who.clone())).into(),
+    };
+    let refers_to = |state: &State| state.cells.values().flat_map(refs).collect();
+    let world = world::load(&store, wanted, &refers_to).await.unwrap();
+    assert_eq!(
+        (world.state(&tenant(), &work), world.state(&tenant(), &author)),
+        (Some(&of_work), Some(&of_author))
+    );
+    assert_eq!(
+        (world.person(&tenant(), &ann), world.person(&tenant(), &bob)),
+        (Some(&of_ann), Some(&State::default()))
+    );
+    assert!(world.follows(&tenant(), &ann, &author) && !world.follows(&tenant(), &bob, &author));
+}
+
+fn refs(cell: &Cell) -> Vec<SubjectRef> {
+    cell.value.as_ref().map_or_else(Vec::new, |value| value.refs().to_vec())
 }
 
 #[tokio::test]
@@ -248,6 +407,9 @@ async fn figures() {
         assert!(watch.elapsed() < Duration::from_secs(1));
         assert!(read.iter().all(|rows| rows.len() == 1));
     }
+    notes(&store).await;
+    crowds(&store).await;
+    batches(&store, dir.path()).await;
     let watch = Stopwatch::start();
     drop(store);
     println!("closed: {:?}", watch.elapsed());
@@ -257,4 +419,86 @@ async fn figures() {
     let watch = Stopwatch::start();
     assert_eq!(store.drop_before(Day::of(NOW).plus(1)).await.unwrap(), 1);
     println!("a day dropped: {:?}", watch.elapsed());
+}
+
+/// Who has no note is found without a look at the table, whatever else is in it.
+async fn notes(store: &Embedded) {
+    let keys: Vec<StateKey> =
+        (0..5_000).map(|person| StateKey::Notes(tenant(), rows(person, 0).key.person)).collect();
+    let noted = State::at(1, [("erased", Some(Value::Flag(true)))]);
+    for some in [0, 1, 100] {
+        store.merge(keys[..some].iter().map(|key| (key.clone(), noted.clone())).collect()).await.unwrap();
+        let watch = Stopwatch::start();
+        let states = store.states(&keys).await.unwrap();
+        println!("notes of 5,000, {some} of whom have any: {:?}", watch.elapsed());
+        assert!(watch.elapsed() < Duration::from_millis(200));
+        assert_eq!(states.iter().filter(|state| !state.is_empty()).count(), some);
+    }
+}
+
+/// Batches as fan-out writes them, beside the bare database.
+async fn batches(store: &Embedded, dir: &Path) {
+    for round in 0..8 {
+        let batch: Vec<DayRows> =
+            (0..5_000).map(|person| rows(1_000_000 + round * 5_000 + person, 1)).collect();
+        let watch = Stopwatch::start();
+        store.write(batch, NOW).await.unwrap();
+        println!("a batch of 5,000 entries: {:?}", watch.elapsed());
+        assert!(watch.elapsed() < Duration::from_secs(2));
+    }
+    let database = fjall::Database::builder(dir.join("raw")).open().unwrap();
+    let keyspace = database.keyspace("raw", fjall::KeyspaceCreateOptions::default).unwrap();
+    for round in 0..8_u64 {
+        let watch = Stopwatch::start();
+        let mut writes = database.batch();
+        for n in round * 5_000..(round + 1) * 5_000 {
+            let key = [n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes(), n.to_be_bytes()].concat();
+            writes.insert(&keyspace, key, &[7_u8; 100][..]);
+        }
+        writes.commit().unwrap();
+        database.persist(fjall::PersistMode::SyncData).unwrap();
+        println!("the same number, bare: {:?}", watch.elapsed());
+    }
+}
+
+/// A large crowd as fan-out reads it.
+async fn crowds(store: &Embedded) {
+    let crowd = model::Crowd::Everyone;
+    let person = |n: usize| rows(n, 0).key.person;
+    for round in 0..8 {
+        let many = (0..5_000).map(|n| {
+            let (crowd, person) = (crowd.clone(), person(round * 5_000 + n));
+            model::Enrolment { tenant: tenant(), person, crowd, version: 1, on: true }
+        });
+        let many = many.collect();
+        let watch = Stopwatch::start();
+        store.enrol(many).await.unwrap();
+        println!("5,000 enrolments: {:?}", watch.elapsed());
+    }
+    let mut from = None;
+    for _ in 0..4 {
+        let watch = Stopwatch::start();
+        let part = store.members(&tenant(), &crowd, from.as_deref(), 5_000).await.unwrap();
+        println!("5,000 of a crowd: {:?}", watch.elapsed());
+        assert!(watch.elapsed() < Duration::from_secs(1));
+        assert_eq!(part.persons.len(), 5_000);
+        from = part.next;
+    }
+    let asked: Vec<_> = (0..5_000).map(|n| (tenant(), person(n * 8), crowd.clone())).collect();
+    let watch = Stopwatch::start();
+    assert!(store.belongs(&asked).await.unwrap().into_iter().all(|on| on));
+    println!("whether 5,000 belong: {:?}", watch.elapsed());
+    let profile = State::at(
+        1,
+        ["zone", "email", "name", "language", "place"].map(|name| (name, Some(Value::text(name)))),
+    );
+    let keys: Vec<_> = (0..5_000).map(|n| StateKey::Person(tenant(), person(n))).collect();
+    let watch = Stopwatch::start();
+    store.merge(keys.iter().map(|key| (key.clone(), profile.clone())).collect()).await.unwrap();
+    println!("5,000 profiles merged: {:?}", watch.elapsed());
+    for _ in 0..3 {
+        let watch = Stopwatch::start();
+        assert!(store.states(&keys).await.unwrap().iter().all(|state| *state == profile));
+        println!("5,000 profiles read: {:?}", watch.elapsed());
+    }
 }

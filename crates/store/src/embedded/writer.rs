@@ -20,7 +20,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
     chores::Chores,
-    engine::{Engine, Table, failed, poisoned},
+    codec,
+    engine::{Engine, POISONED, Table, failed, poisoned},
+    rows::Pair,
 };
 use crate::port::StoreError;
 
@@ -30,8 +32,9 @@ const ROWS_PER_REQUEST: usize = 8;
 /// The writer commits once it has gathered so many rows, whatever else waits.
 const GROUP_ROWS_MAX: usize = 16_384;
 
-/// A row's key and value.
-pub(super) type Pair = (Vec<u8>, Vec<u8>);
+/// The key under which the store keeps the day before which all are closed.
+const CLOSED: &[u8] = b"closed";
+
 type Job = Box<dyn FnOnce(&mut Stage) -> Reply + Send>;
 type Reply = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
@@ -54,7 +57,7 @@ impl Writer {
         // Every request holds room for at least ROWS_PER_REQUEST rows, so the channel is never full.
         let (queue, requests) = sync_channel(ROWS_WAITING_MAX / ROWS_PER_REQUEST);
         let chores = Chores::new(engine.clone(), idle);
-        let thread = Thread { requests, engine, chores, broken: false };
+        let thread = Thread { requests, engine, chores, broken: None };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || thread.run())
@@ -168,11 +171,32 @@ impl Stage {
         self.changes.push(Change { table, key, value, before });
     }
 
-    /// Adds rows to a day. Rows are functions of their keys, so there is nothing to decide.
+    /// Adds rows to a day, unless it is closed. Rows are functions of their keys, so there is nothing else
+    /// to decide.
     pub(super) fn add(&mut self, day: Day, rows: Vec<Pair>) -> Result<(), StoreError> {
+        if self.closed_before()?.is_some_and(|closed| day < closed) {
+            return Ok(());
+        }
         let keyspace = self.engine.day_for_writing(day).map_err(|error| failed("beginning a day", &error))?;
         self.days.push((keyspace, rows));
         Ok(())
+    }
+
+    /// Closes all days before this one, from the next request on.
+    pub(super) fn close_before(&mut self, day: Day) -> Result<(), StoreError> {
+        if self.closed_before()?.is_none_or(|closed| closed < day) {
+            self.put(Table::Meta, CLOSED.to_vec(), codec::day(day)?);
+        }
+        Ok(())
+    }
+
+    fn closed_before(&self) -> Result<Option<Day>, StoreError> {
+        self.with(Table::Meta, CLOSED, codec::day_back)
+    }
+
+    /// Sees to it that this owner's notes are looked for.
+    pub(super) fn noted(&self, owner: &[u8]) {
+        self.engine.noted.add(owner);
     }
 
     /// Takes note of the time that a caller has; what is older than it needs is swept by it.
@@ -222,8 +246,9 @@ struct Thread {
     requests: Receiver<Request>,
     engine: Arc<Engine>,
     chores: Chores,
-    /// Set by the first write that failed: nobody knows what is on disk then.
-    broken: bool,
+    /// What every request is told since the first write failed: nobody knows what is on disk then. A disk
+    /// without room is told apart, since it is the one reason that goes away.
+    broken: Option<StoreError>,
 }
 
 impl Thread {
@@ -234,11 +259,11 @@ impl Thread {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if !self.broken
+            if self.broken.is_none()
                 && let Err(error) = self.chores.run()
             {
                 tracing::error!(%error, "the store cannot tidy up");
-                self.broken = true;
+                self.broken = Some(self.lasting(&error));
             }
         }
     }
@@ -254,37 +279,58 @@ impl Thread {
                     gathered += rows.max(1);
                     replies.push(job(&mut stage));
                 }
-                Request::Drop { before, answer, _room } => drops.push((before, answer, _room)),
+                Request::Drop { before, answer, _room } => {
+                    let closed = stage.close_before(before);
+                    drops.push((before, closed, answer, _room));
+                }
             }
             next = if gathered < GROUP_ROWS_MAX { self.requests.try_recv().ok() } else { None };
         }
         self.chores.hear(stage.heard);
-        let committed = if self.broken { Err(fjall::Error::Poisoned) } else { stage.commit() };
+        let committed = match &self.broken {
+            Some(cause) => Err(cause.clone()),
+            None => stage.commit().map_err(|error| self.failed(error)),
+        };
         match committed {
             Ok(touched) => {
                 self.chores.touched(touched);
                 replies.into_iter().for_each(|reply| reply(Ok(())));
             }
             Err(error) => {
-                // What fails behind our back poisons the database without a word to us.
-                let error = match error {
-                    fjall::Error::Poisoned if !self.broken => self.engine.without_room().unwrap_or(error),
-                    error => error,
-                };
-                if !self.broken {
+                if self.broken.is_none() {
                     tracing::error!(%error, "a write of the store failed; it takes no more");
+                    self.broken = Some(self.lasting(&error));
                 }
-                self.broken = true;
-                replies.into_iter().for_each(|reply| reply(Err(failed("writing", &error))));
+                replies.into_iter().for_each(|reply| reply(Err(error.clone())));
             }
         }
-        for (before, answer, _room) in drops {
-            let dropped = if self.broken {
-                Err(poisoned())
-            } else {
-                self.engine.drop_before(before).map_err(|error| failed("dropping days", &error))
+        for (before, closed, answer, _room) in drops {
+            let dropped = match &self.broken {
+                Some(cause) => Err(cause.clone()),
+                None => closed.and_then(|()| self.drop_before(before)),
             };
             drop(answer.send(dropped));
         }
+    }
+
+    /// What fails behind our back poisons the database without a word to us.
+    fn failed(&self, error: fjall::Error) -> StoreError {
+        let error = match error {
+            fjall::Error::Poisoned => self.engine.without_room().unwrap_or(error),
+            error => error,
+        };
+        failed("writing", &error)
+    }
+
+    /// What is said from now on.
+    fn lasting(&self, error: &StoreError) -> StoreError {
+        let is_full = matches!(error, StoreError::Full(_)) || self.engine.without_room().is_some();
+        if is_full { StoreError::Full(POISONED.into()) } else { poisoned() }
+    }
+
+    fn drop_before(&mut self, day: Day) -> Result<u64, StoreError> {
+        let dropped = self.engine.drop_before(day).map_err(|error| failed("dropping days", &error))?;
+        self.chores.forget(&dropped);
+        Ok(dropped.len() as u64)
     }
 }

@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use model::{Day, Follow, Millis, Person, ReadyId, State, SubjectRef, Tenant, Value, entry::DayKey};
+use model::{
+    Crowd, Day, Enrolment, Millis, Person, ReadyId, State, SubjectRef, Tenant, Value, entry::DayKey,
+    place::Cell,
+};
 
 use super::Lie;
 use crate::port::{Claim, DayRows, Record, StateKey, Store, StoreError};
@@ -28,6 +31,10 @@ pub struct Lying {
     pub(super) reads: AtomicUsize,
     pub(super) merging: AtomicBool,
     pub(super) hidden_before: Mutex<Option<Day>>,
+    /// Days before this one take no rows, as long as this is remembered.
+    pub(super) closed_before: Mutex<Option<Day>>,
+    /// The day before which all were dropped, and the rows that came for those later.
+    pub(super) back: Mutex<(Option<Day>, Vec<DayRows>)>,
     pub(super) records: Mutex<HashMap<(Tenant, ReadyId, u16), Record>>,
     pub(super) answers: Mutex<HashMap<(Tenant, String), Vec<u8>>>,
 }
@@ -35,7 +42,7 @@ pub struct Lying {
 pub(super) enum Late {
     Rows(Vec<DayRows>, Millis),
     States(Vec<(StateKey, State)>),
-    Follows(Vec<Follow>),
+    Enrolments(Vec<Enrolment>),
     Claim(Tenant, Claim),
     Record(Tenant, Record),
     Answer(Tenant, String, Vec<u8>, Millis),
@@ -66,6 +73,8 @@ impl Lying {
             reads: AtomicUsize::default(),
             merging: AtomicBool::default(),
             hidden_before: Mutex::default(),
+            closed_before: Mutex::default(),
+            back: Mutex::default(),
             records: Mutex::default(),
             answers: Mutex::default(),
         }
@@ -81,7 +90,7 @@ impl Lying {
         match late {
             Some(Late::Rows(rows, now)) => self.inner.write(rows, now).await,
             Some(Late::States(states)) => self.inner.merge(states).await,
-            Some(Late::Follows(follows)) => self.inner.follow(follows).await,
+            Some(Late::Enrolments(enrolments)) => self.inner.enrol(enrolments).await,
             Some(Late::Record(tenant, record)) => self.inner.record(&tenant, record).await,
             Some(Late::Claim(tenant, claim)) => self.inner.claim(&tenant, claim).await.map(drop),
             Some(Late::Answer(tenant, key, answer, now)) => {
@@ -134,6 +143,15 @@ impl Lying {
         key
     }
 
+    pub(super) fn crowd(&self, crowd: &Crowd) -> Crowd {
+        match crowd {
+            _ if self.tells(Lie::CrowdIgnored) => Crowd::Everyone,
+            Crowd::Cell(cell) if self.tells(Lie::CellsCut) => Crowd::Cell(Cell(cell.0 & !0xff)),
+            Crowd::Followers(of) => Crowd::Followers(self.subject(of)),
+            Crowd::Cell(_) | Crowd::Everyone => crowd.clone(),
+        }
+    }
+
     pub(super) fn state_key(&self, key: &StateKey) -> StateKey {
         match key {
             StateKey::Subject(tenant, subject) => {
@@ -144,6 +162,14 @@ impl Lying {
                 }
             }
             StateKey::Person(tenant, person) => StateKey::Person(self.tenant(tenant), self.person(person)),
+            StateKey::Mutes(tenant, person) if self.tells(Lie::MutesInProfile) => {
+                StateKey::Person(tenant.clone(), person.clone())
+            }
+            StateKey::Notes(tenant, person) if self.tells(Lie::NotesInProfile) => {
+                StateKey::Person(tenant.clone(), person.clone())
+            }
+            StateKey::Mutes(tenant, person) => StateKey::Mutes(self.tenant(tenant), self.person(person)),
+            StateKey::Notes(tenant, person) => StateKey::Notes(self.tenant(tenant), self.person(person)),
         }
     }
 

@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use model::{Day, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, entry::DayKey};
+use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey};
 
 use super::{
     Lie, Lying,
     engine::{Late, lock},
 };
 use crate::port::{
-    Answers, Claim, Claimed, DayRows, Days, Followers, Follows, Journal, Journalled, Record, StateKey,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
     States, StoreError,
 };
 
@@ -27,6 +27,16 @@ impl Days for Lying {
             if self.tells(Lie::WritesHalf) {
                 of.rows.truncate(of.rows.len().div_ceil(2));
             }
+        }
+        if self.tells(Lie::CloseForgotten)
+            && let Some(closed) = *lock(&self.closed_before)
+        {
+            rows.retain(|of| of.key.day >= closed);
+        }
+        if self.tells(Lie::DroppedComesBack) {
+            let mut back = lock(&self.back);
+            let dropped = back.0;
+            back.1.extend(rows.extract_if(.., |of| dropped.is_some_and(|before| of.key.day < before)));
         }
         if self.tells(Lie::WritesInHalves) {
             return self.write_in_halves(rows, now).await;
@@ -48,6 +58,12 @@ impl Days for Lying {
             match self.lie {
                 Lie::RowTwice => rows.extend(rows.first().cloned()),
                 Lie::StopsEarly => rows.truncate(1_000),
+                Lie::ClosedIsHidden if hidden.is_some_and(|before| key.day < before) => rows.clear(),
+                Lie::DroppedComesBack => {
+                    let back = lock(&self.back);
+                    let of_key = back.1.iter().filter(|of| of.key == *key);
+                    rows.extend(of_key.flat_map(|of| of.rows.iter().cloned()));
+                }
                 Lie::DropForgotten if hidden.is_some_and(|before| key.day < before) => rows.clear(),
                 _ => {}
             }
@@ -58,9 +74,52 @@ impl Days for Lying {
         Ok(days)
     }
 
+    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
+        self.settle().await?;
+        let asked = match self.lie {
+            Lie::ScanTooLarge => most.saturating_mul(2),
+            // Enough rows that whoever has more than a few is cut.
+            Lie::ScanCuts => 1,
+            _ => most,
+        };
+        let mut part = self.inner.scan(day, from, asked).await?;
+        match self.lie {
+            Lie::ScanSkips => drop(part.rows.pop().filter(|_| part.next.is_some())),
+            Lie::ScanRepeats => part.rows.extend(part.rows.last().cloned()),
+            Lie::ScanHidesClosed if lock(&self.closed_before).is_some_and(|closed| day < closed) => {
+                part.rows.clear();
+            }
+            _ => {}
+        }
+        Ok(part)
+    }
+
+    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
+        self.settle().await?;
+        match self.lie {
+            Lie::ClosesOneMore => self.inner.close_before(day.plus(1)).await,
+            Lie::ClosedIsHidden => {
+                lock(&self.hidden_before).replace(day);
+                self.inner.close_before(day).await
+            }
+            Lie::CloseForgotten => {
+                lock(&self.closed_before).replace(day);
+                Ok(())
+            }
+            _ => {
+                lock(&self.closed_before).replace(day);
+                self.inner.close_before(day).await
+            }
+        }
+    }
+
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
         self.settle().await?;
         match self.lie {
+            Lie::DroppedComesBack => {
+                lock(&self.back).0 = Some(day);
+                self.inner.drop_before(day).await
+            }
             Lie::DropsOneMore => self.inner.drop_before(day.plus(1)).await,
             Lie::DropForgotten => {
                 let known = lock(&self.hidden_before).replace(day);
@@ -111,30 +170,30 @@ impl States for Lying {
 }
 
 #[async_trait]
-impl Follows for Lying {
-    async fn follow(&self, mut follows: Vec<Follow>) -> Result<(), StoreError> {
+impl Crowds for Lying {
+    async fn enrol(&self, mut enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
         self.settle().await?;
         if self.tells(Lie::RemovalForgotten) {
-            follows.retain(|follow| follow.on);
+            enrolments.retain(|one| one.on);
         }
-        for follow in &mut follows {
-            follow.tenant = self.tenant(&follow.tenant);
-            follow.person = self.person(&follow.person);
-            follow.target = self.subject(&follow.target);
+        for one in &mut enrolments {
+            one.tenant = self.tenant(&one.tenant);
+            one.person = self.person(&one.person);
+            one.crowd = self.crowd(&one.crowd);
             if self.tells(Lie::OlderWins) {
-                follow.version = self.arrival(follow.version);
+                one.version = self.arrival(one.version);
             }
         }
-        self.put_off(Late::Follows(follows)).await
+        self.put_off(Late::Enrolments(enrolments)).await
     }
 
-    async fn followers(
+    async fn members(
         &self,
         tenant: &Tenant,
-        target: &SubjectRef,
+        crowd: &Crowd,
         from: Option<&[u8]>,
         most: usize,
-    ) -> Result<Followers, StoreError> {
+    ) -> Result<Members, StoreError> {
         self.settle().await?;
         let asked = if self.tells(Lie::PartTooLarge) { most.saturating_mul(2) } else { most };
         // This lie keeps the last person of a part within its cursor, before a byte that no name has.
@@ -143,7 +202,7 @@ impl Follows for Lying {
             Some((Person::new(std::str::from_utf8(name).ok()?).ok()?, &next[1..]))
         });
         let from = repeated.as_ref().map_or(from, |(_, next)| Some(*next));
-        let mut part = self.inner.followers(&self.tenant(tenant), &self.subject(target), from, asked).await?;
+        let mut part = self.inner.members(&self.tenant(tenant), &self.crowd(crowd), from, asked).await?;
         if self.tells(Lie::PartSkips) && part.next.is_some() {
             part.persons.pop();
         }
@@ -158,14 +217,14 @@ impl Follows for Lying {
         Ok(part)
     }
 
-    async fn follows(&self, of: &[(Tenant, Person, SubjectRef)]) -> Result<Vec<bool>, StoreError> {
+    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
         self.settle().await?;
-        let lied = |(tenant, person, target): &(Tenant, Person, SubjectRef)| {
-            (self.tenant(tenant), self.person(person), self.subject(target))
+        let lied = |(tenant, person, crowd): &(Tenant, Person, Crowd)| {
+            (self.tenant(tenant), self.person(person), self.crowd(crowd))
         };
         let of: Vec<_> = of.iter().map(lied).collect();
-        let follows = self.inner.follows(&of).await?;
-        Ok(follows.into_iter().map(|on| on || self.tells(Lie::EverybodyFollows)).collect())
+        let belongs = self.inner.belongs(&of).await?;
+        Ok(belongs.into_iter().map(|on| on || self.tells(Lie::EverybodyBelongs)).collect())
     }
 }
 

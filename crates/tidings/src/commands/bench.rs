@@ -1,6 +1,6 @@
 //! `tidings bench`: what this machine does, beside what it could.
 
-use ::bench::BENCHES;
+use ::bench::{BENCHES, Bench};
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
 
@@ -11,8 +11,8 @@ pub fn run(asked: &cli::Bench, out: Out) -> Result<(), Failure> {
     if asked.name == "list" {
         return list(out);
     }
-    if !BENCHES.iter().any(|(name, ..)| *name == asked.name) {
-        let names: Vec<&str> = BENCHES.iter().map(|(name, ..)| *name).collect();
+    if !BENCHES.iter().any(|bench| bench.name == asked.name) {
+        let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
         return Err(Failure::Usage(format!(
             "there is no bench `{}`; there is {}",
             asked.name,
@@ -20,7 +20,9 @@ pub fn run(asked: &cli::Bench, out: Out) -> Result<(), Failure> {
         )));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
-    let report = runtime.block_on(::bench::run(&asked.name, asked.size, &|what| say::talk(what)))?;
+    let program = std::env::current_exe().context("find this program")?;
+    let ran = ::bench::run(&asked.name, asked.size, &program, &|what| say::talk(what));
+    let report = runtime.block_on(ran)?;
     if out.json {
         say::json(&report)?;
     } else {
@@ -32,13 +34,11 @@ pub fn run(asked: &cli::Bench, out: Out) -> Result<(), Failure> {
 
 fn list(out: Out) -> Result<(), Failure> {
     if out.json {
-        let one =
-            |(name, what, size): &(&str, &str, usize)| json!({"name": name, "measures": what, "size": size});
+        let one = |bench: &Bench| json!({"name": bench.name, "measures": bench.measures, "size": bench.size});
         let all: Vec<_> = BENCHES.iter().map(one).collect();
         return Ok(say::json(&all)?);
     }
-    let row =
-        |(name, what, size): &(&str, &str, usize)| [(*name).to_owned(), size.to_string(), (*what).to_owned()];
+    let row = |bench: &Bench| [bench.name.to_owned(), bench.size.to_string(), bench.measures.to_owned()];
     let rows: Vec<_> = BENCHES.iter().map(row).collect();
     for line in say::table(&rows) {
         say::data(line)?;

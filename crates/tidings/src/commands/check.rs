@@ -7,7 +7,7 @@ use catalogue::{Catalogue, Problem, Problems};
 use model::{
     Day, Millis,
     civil::{self, Zones},
-    plan::{Close, Plan, ZoneRule},
+    plan::{Close, LocalTime, Plan, Weekdays, ZoneRule},
 };
 use render::Renderer;
 use runtime::Clock;
@@ -155,30 +155,59 @@ struct InZone {
 }
 
 fn schedule(plan: &Plan, now: Millis) -> Schedule {
-    let Close::Daily { at, zone, spread_ms } = &plan.close;
-    let (zones, whose): (Vec<&str>, _) = match zone {
-        ZoneRule::Person => (ZONES.to_vec(), "of the person's zone"),
-        ZoneRule::Fixed(zone) => (vec![zone], "of one zone"),
-    };
-    let spread =
-        if *spread_ms > 0 { format!(", spread over {} min", spread_ms / 60_000) } else { String::new() };
-    let rules = Zones::system();
-    let in_zone = |name: &&str| {
-        let zone = rules.get_or_utc(Some(name));
-        let mut told = None;
-        let mut next = Vec::new();
-        for _ in 0..INSTANTS {
-            let (date, instant) = civil::next_daily(now, told, *at, &zone);
-            told = Some(date);
-            next.push(local(instant, &zone).unwrap_or_else(|| Day(date).to_string()));
+    let (closes, zones) = match &plan.close {
+        Close::Calendar { at, on, zone, spread_ms } => {
+            let (zones, whose): (Vec<&str>, _) = match zone {
+                ZoneRule::Person => (ZONES.to_vec(), "of the person's zone"),
+                ZoneRule::Fixed(zone) => (vec![zone], "of one zone"),
+            };
+            let spread =
+                if *spread_ms > 0 { format!(", spread over {}", length(*spread_ms)) } else { String::new() };
+            let closes = format!("{} at {:02}:{:02} {whose}{spread}", days(*on), at.hour, at.minute);
+            (closes, zones.into_iter().map(|name| in_zone(name, *at, *on, now)).collect())
         }
-        InZone { zone: (*name).to_owned(), next }
+        // Such a window has no hour of its own to show.
+        Close::After { ms } => (format!("{} after it opened", length(*ms)), Vec::new()),
     };
-    Schedule {
-        plan: plan.name.to_string(),
-        closes: format!("daily at {:02}:{:02} {whose}{spread}", at.hour, at.minute),
-        zones: zones.iter().map(in_zone).collect(),
+    Schedule { plan: plan.name.to_string(), closes, zones }
+}
+
+fn in_zone(name: &str, at: LocalTime, on: Weekdays, now: Millis) -> InZone {
+    let zone = Zones::system().get_or_utc(Some(name));
+    let mut told = None;
+    let mut next = Vec::new();
+    for _ in 0..INSTANTS {
+        let (date, instant) = civil::next_on(now, told, at, on, &zone);
+        told = Some(date);
+        next.push(local(instant, &zone).unwrap_or_else(|| Day(date).to_string()));
     }
+    InZone { zone: name.to_owned(), next }
+}
+
+/// `daily`, or `weekly on mon and thu`.
+fn days(on: Weekdays) -> String {
+    if on == Weekdays::ALL {
+        return "daily".to_owned();
+    }
+    let days = Weekdays::NAMES.into_iter().enumerate().filter(|(day, _)| on.has(*day));
+    let days: Vec<&str> = days.map(|(_, name)| name).collect();
+    match &days[..] {
+        [before @ .., last] if !before.is_empty() => format!("weekly on {} and {last}", before.join(", ")),
+        days => format!("weekly on {}", days.join(", ")),
+    }
+}
+
+/// A length of time as a catalogue writes it: `1h30m`.
+fn length(ms: i64) -> String {
+    let mut rest = ms / 1_000;
+    let mut text = String::new();
+    for (unit, seconds) in [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)] {
+        if rest >= seconds {
+            text += &format!("{}{unit}", rest / seconds);
+            rest %= seconds;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
 }
 
 fn local(at: Millis, zone: &civil::Zone) -> Option<String> {
@@ -201,9 +230,11 @@ fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
             say::data(format!("  {line}"))?;
         }
     }
-    say::data(
-        "A local time that a zone skips is the next one there is; of one that comes twice it is the first.",
-    )?;
+    if plans.iter().any(|plan| !plan.zones.is_empty()) {
+        say::data(
+            "A local time that a zone skips is the next one there is; of one that comes twice it is the first.",
+        )?;
+    }
     say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;
     Ok(())
 }
@@ -211,4 +242,58 @@ fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
 fn row(zone: &InZone) -> [String; 4] {
     let next = |i: usize| zone.next.get(i).cloned().unwrap_or_default();
     [zone.zone.clone(), next(0), next(1), next(2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_says_when_it_closes() {
+        let close = |at: (u8, u8), on: &[usize], zone: &str, spread_ms| {
+            let zone = if zone == "person" { ZoneRule::Person } else { ZoneRule::Fixed(zone.to_owned()) };
+            let at = LocalTime { hour: at.0, minute: at.1 };
+            Close::Calendar { at, on: Weekdays::new(on.iter().copied()).unwrap(), zone, spread_ms }
+        };
+        let check = |close: Close, closes: &str, in_berlin: &[&str]| {
+            let plan = Plan {
+                name: model::PlanName::new("p").unwrap(),
+                hash: 0,
+                channel: model::Channel::Email,
+                close,
+                look_back_days: 7,
+                at_least: 1,
+                once_per: model::plan::OncePer::Event,
+                sections: Vec::new(),
+            };
+            // A Saturday.
+            let schedule = schedule(&plan, Millis::parse("2026-11-21T12:00:00Z").unwrap());
+            assert_eq!(schedule.closes, closes);
+            let berlin = schedule.zones.iter().find(|zone| zone.zone == "Europe/Berlin");
+            assert_eq!(berlin.map(|zone| zone.next.join(", ")).unwrap_or_default(), in_berlin.join(", "));
+        };
+        let daily = close((9, 0), &[0, 1, 2, 3, 4, 5, 6], "person", 20 * 60_000);
+        check(
+            daily,
+            "daily at 09:00 of the person's zone, spread over 20m",
+            &["Sun 2026-11-22 09:00 +01:00", "Mon 2026-11-23 09:00 +01:00", "Tue 2026-11-24 09:00 +01:00"],
+        );
+        check(
+            close((18, 5), &[3, 0], "Europe/Berlin", 0),
+            "weekly on mon and thu at 18:05 of one zone",
+            &["Mon 2026-11-23 18:05 +01:00", "Thu 2026-11-26 18:05 +01:00", "Mon 2026-11-30 18:05 +01:00"],
+        );
+        check(
+            close((18, 5), &[5], "person", 0),
+            "weekly on sat at 18:05 of the person's zone",
+            &["Sat 2026-11-21 18:05 +01:00", "Sat 2026-11-28 18:05 +01:00", "Sat 2026-12-05 18:05 +01:00"],
+        );
+        check(
+            close((0, 0), &[0, 2, 4], "Asia/Kolkata", 5_400_000),
+            "weekly on mon, wed and fri at 00:00 of one zone, spread over 1h30m",
+            &[],
+        );
+        check(Close::After { ms: 7_200_000 }, "2h after it opened", &[]);
+        check(Close::After { ms: 93_784_000 }, "1d2h3m4s after it opened", &[]);
+    }
 }

@@ -42,9 +42,17 @@ pub fn publish(config: &Config, asked: cli::Publish, out: Out) -> Result<(), Fai
         "id": asked.id.map_or_else(|| random_hex(8), Ok)?,
         "source": asked.source,
         "type": asked.what,
-        "subject": asked.subject,
         "data": data,
     });
+    if asked.also.is_empty() {
+        event["subject"] = json!(asked.subject);
+    } else {
+        event["subjects"] = asked.subject.iter().chain(&asked.also).map(String::as_str).collect();
+    }
+    if !asked.persons.is_empty() {
+        let persons = asked.persons.iter().map(|person| listed(person));
+        event["persons"] = persons.collect::<Result<_, _>>()?;
+    }
     // Without a time the house takes the one at which it first hears of it, by its own clock.
     for (name, value) in [("time", asked.at), ("actor", asked.actor)] {
         if let Some(value) = value {
@@ -57,6 +65,18 @@ pub fn publish(config: &Config, asked: cli::Publish, out: Out) -> Result<(), Fai
 /// `tidings follow` and `tidings unfollow`.
 pub fn follow(config: &Config, asked: &cli::Follow, what: &str, out: Out) -> Result<(), Failure> {
     let data = json!({"person": asked.person, "target": asked.target});
+    one(&find(config)?, "/admin/v1/facts", &ours(what, data)?, out)
+}
+
+/// `tidings mute` and `tidings unmute`.
+pub fn mute(config: &Config, asked: &cli::Mute, what: &str, out: Out) -> Result<(), Failure> {
+    let cli::Muted { kind, actor, subject, thread } = &asked.muted;
+    let mut data = json!({"person": asked.person});
+    for (sort, of) in [("kind", kind), ("actor", actor), ("subject", subject), ("thread", thread)] {
+        if let Some(of) = of {
+            data[sort] = of.as_str().into();
+        }
+    }
     one(&find(config)?, "/admin/v1/facts", &ours(what, data)?, out)
 }
 
@@ -105,10 +125,19 @@ fn one(client: &Client, path: &str, event: &Value, out: Out) -> Result<(), Failu
         return Err(Failure::refused(say::clean(&format!("{}: {}", text("at"), text("reason")))));
     }
     let taken: Value = said.good()?;
+    let notes: Vec<&str> =
+        taken["notes"].as_array().into_iter().flatten().filter_map(|note| note["note"].as_str()).collect();
     if out.json {
-        say::json(&json!({"accepted": taken["accepted"], "id": event["id"]}))?;
+        let mut accepted = json!({"accepted": taken["accepted"], "id": event["id"]});
+        if !notes.is_empty() {
+            accepted["notes"] = json!(notes);
+        }
+        say::json(&accepted)?;
     } else {
         say::talk("accepted");
+        for note in notes {
+            say::talk(say::clean(&format!("note: {note}")));
+        }
     }
     Ok(())
 }
@@ -198,6 +227,15 @@ fn once(is_first: bool, field: &str) -> Result<(), Failure> {
     if is_first { Ok(()) } else { Err(Failure::Usage(format!("`{field}`: this field was given before"))) }
 }
 
+/// `ann`, or `ann=0.93` with a score.
+fn listed(person: &str) -> Result<Value, Failure> {
+    let Some((name, score)) = person.rsplit_once('=') else { return Ok(person.into()) };
+    match score.parse().ok().filter(|score: &f64| score.is_finite()) {
+        Some(score) => Ok(json!({"person": name, "score": score})),
+        None => Err(Failure::Usage(format!("`{person}`: `{score}` is no score, as in ann=0.93"))),
+    }
+}
+
 /// A value that is JSON is taken as such, everything else is text.
 fn field_of(field: &str) -> Result<(String, Value), Failure> {
     let (name, value) = name_and_value(field)?;
@@ -221,6 +259,22 @@ mod tests {
         check("gone=null", Value::Null);
         check("tags=[\"a:1\"]", json!(["a:1"]));
         assert_eq!(once(false, "title=x").unwrap_err().code(), 2);
+    }
+
+    #[test]
+    fn a_person_may_have_a_score() {
+        let check = |person: &str, value: Value| assert_eq!(listed(person).unwrap(), value, "{person}");
+        check("ann", "ann".into());
+        check("ann=0.93", json!({"person": "ann", "score": 0.93}));
+        check("ann=-1", json!({"person": "ann", "score": -1.0}));
+        check("a=b=2", json!({"person": "a=b", "score": 2.0}));
+        for slip in ["ann=", "ann=good", "ann=0,9", "ann=NaN", "ann=inf"] {
+            assert_eq!(listed(slip).unwrap_err().code(), 2, "{slip}");
+        }
+    }
+
+    #[test]
+    fn a_field_has_a_name() {
         assert!(field_of("title").is_err());
         assert!(field_of("=x").is_err());
     }

@@ -2,7 +2,6 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -10,7 +9,6 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
-use model::civil::Zones;
 use runtime::{Shutdown, clock::Stopwatch};
 use serde_json::json;
 use tokio::{
@@ -23,11 +21,11 @@ use super::Out;
 use crate::{
     client::Client,
     config::Config,
-    datadir::{Admin, DataDir, DemoClock, disk_free, random_hex},
+    datadir::{Admin, DataDir, DemoClock, random_hex},
     failure::Failure,
     feed,
-    house::{self, Engines, House},
-    http::{self, App, guard::Guard, page::Pages},
+    home::{self, End, Home, Site},
+    http::{Front, guard::Guard},
     say,
 };
 
@@ -37,8 +35,6 @@ const DEMO_FILE: &str = "demo.ndjson";
 const SECRET_BYTES: usize = 24;
 /// How long requests in flight may take when the house stops.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
-/// How often the disk is looked at.
-const DISK_LOOK: Duration = Duration::from_secs(2);
 
 pub fn run(config: Config, out: Out) -> Result<(), Failure> {
     runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
@@ -63,47 +59,75 @@ async fn up(config: Config, out: Out) -> Result<(), Failure> {
     let listens = listener.local_addr().context("the address")?;
     let data = DataDir::hold(&config.data_dir)?;
     say::talk(format!("opening {}", data.path().display()));
-    let (engines, outbox, clock) = open(&data).await?;
-    let clock = Arc::new(clock);
+    let clock = Arc::new(DemoClock::open(data.path())?);
+    let (engines, outbox) = tokio::try_join!(home::engines(&data, &clock), outbox(&data))?;
     if clock.clock().ahead() > 0 {
         let hours = clock.clock().ahead() / 3_600_000;
         say::talk(format!("the clock is {hours} h ahead of this machine's, as it was left"));
     }
     say::talk("restoring what was in hand");
-    let settings = house::Config::usual(config.tenant.clone(), config.limits.lag);
-    let intake = settings.ingest.clone();
-    let zones = Zones::system();
-    let house = House::start(engines, catalogue.clone(), clock.clock().clone(), zones, settings).await?;
-    let house = Arc::new(house);
     let guard = Guard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
+    let (address, secret) = (format!("http://{}", reachable(listens)), data.secret()?);
+    let site = Site { config, data, catalogue, clock, outbox, guard, address, secret };
+    let (home, router) = site.start(engines).await?;
+    let front = Front::new(router);
+    let server = serve(listener, front.service(), stop.clone());
     let admin = Admin {
-        address: format!("http://{}", reachable(listens)),
-        token: guard.token.clone(),
-        tenant: config.tenant.to_string(),
+        address: site.address.clone(),
+        token: site.guard.token.clone(),
+        tenant: site.config.tenant.to_string(),
         pid: std::process::id(),
     };
-    let app = App {
-        house: house.clone(),
-        catalogue,
-        outbox,
-        clock,
-        tenant: config.tenant.clone(),
-        is_demo: config.demo,
-        guard,
-        disk_low: disk_low(data.path().to_owned(), config.disk_reserve),
-        intake,
-        pages: Pages::new()?,
-    };
-    let server = serve(listener, http::router(Arc::new(app), &config.api_keys), stop.clone());
-    let open_door = OpenDoor::new(&data, &admin)?;
+    let open_door = OpenDoor::new(&site.data, &admin)?;
     say::talk(format!("ready in {} ms", watch.elapsed().as_millis()));
-    address(&admin, &config, out)?;
-    if config.demo && data.is_new {
-        seed(&config, &admin).await;
+    address_of(&admin, &site.config, out)?;
+    if site.config.demo && site.data.is_new {
+        seed(&site.config, &admin).await;
     }
-    let why = until_the_end(&house, &stop, data.path(), config.disk_reserve).await;
+    let (home, why) = live(&site, home, &front, &stop).await;
     drop(open_door);
-    close(house, server, stop, why).await
+    close(home, server, stop, why).await
+}
+
+/// Lives until somebody asks us to stop, or until what cannot be waited for; goes on by itself after a disk
+/// was full. What is left of the house is given back, with what ended it.
+async fn live(
+    site: &Site,
+    mut home: Home,
+    front: &Front,
+    stop: &Shutdown,
+) -> (Option<Home>, Option<anyhow::Error>) {
+    loop {
+        let why = match home.end(site, stop).await {
+            End::Asked => return (Some(home), None),
+            End::Failed(error) => return (Some(home), Some(error)),
+            End::NoRoom(why) => why,
+        };
+        tracing::error!(why, "no room on the disk; the house stops and goes on by itself when there is");
+        say::talk(format!("no room on {}: waiting until there is", site.data.path().display()));
+        front.show(site.waiting());
+        let closed = tokio::select! {
+            // Whoever asks now does not wait: the rooms pick up where they were.
+            () = stop.wait() => return (None, None),
+            closed = home.close() => closed,
+        };
+        if let Err(error) = closed {
+            return (None, Some(error.context(why)));
+        }
+        let reopened = tokio::select! {
+            () = stop.wait() => return (None, None),
+            reopened = site.reopen() => reopened,
+        };
+        match reopened {
+            Ok((again, router)) => {
+                home = again;
+                front.show(router);
+                tracing::info!("there is room on the disk again; the house goes on");
+                say::talk("there is room again: the house goes on");
+            }
+            Err(error) => return (None, Some(error.context("open everything anew after the disk was full"))),
+        }
+    }
 }
 
 /// The catalogue, checked before anything is touched.
@@ -119,19 +143,10 @@ fn catalogue(config: &Config) -> Result<Arc<Catalogue>, Failure> {
     })
 }
 
-/// Opens everything that lies in the directory.
-async fn open(data: &DataDir) -> Result<(Engines, Arc<Outbox>, DemoClock), Failure> {
-    let clock = DemoClock::open(data.path())?;
-    let (topics, store, outbox, time) = (data.topics(), data.store(), data.outbox(), clock.clock().clone());
-    let opened = spawn_blocking(move || {
-        let topics = topic::embedded::Embedded::open(&topics, time).context("open the topics")?;
-        let store = store::embedded::Embedded::open(&store).context("open the store")?;
-        let outbox = Arc::new(Outbox::open(&outbox).context("open the outbox")?);
-        let engines = Engines { topics: Arc::new(topics), store: Arc::new(store), courier: outbox.clone() };
-        anyhow::Ok((engines, outbox))
-    });
-    let (engines, outbox) = opened.await.context("open the engines")??;
-    Ok((engines, outbox, clock))
+async fn outbox(data: &DataDir) -> anyhow::Result<Arc<Outbox>> {
+    let path = data.outbox();
+    let opened = spawn_blocking(move || Outbox::open(&path)).await.context("open the outbox")?;
+    opened.map(Arc::new).context("open the outbox")
 }
 
 /// The address by which this machine reaches us.
@@ -142,11 +157,6 @@ fn reachable(listens: SocketAddr) -> SocketAddr {
         ip => ip,
     };
     SocketAddr::new(ip, listens.port())
-}
-
-fn disk_low(dir: PathBuf, reserve: u64) -> ingest::DiskGauge {
-    // A disk that cannot be asked is not full; whoever writes will be told.
-    Arc::new(move || disk_free(&dir).is_ok_and(|free| free < reserve))
 }
 
 fn serve(listener: TcpListener, router: axum::Router, stop: Shutdown) -> JoinHandle<std::io::Result<()>> {
@@ -171,7 +181,7 @@ impl Drop for OpenDoor<'_> {
     }
 }
 
-fn address(admin: &Admin, config: &Config, out: Out) -> Result<(), Failure> {
+fn address_of(admin: &Admin, config: &Config, out: Out) -> Result<(), Failure> {
     let page = format!("{}/", admin.address);
     if out.json {
         say::json(&json!({"address": page, "data_dir": config.data_dir}))?;
@@ -210,39 +220,9 @@ async fn seed(config: &Config, admin: &Admin) {
     }
 }
 
-/// Returns when somebody asks us to stop, or with what ends the house.
-async fn until_the_end(house: &House, stop: &Shutdown, dir: &Path, reserve: u64) -> Option<anyhow::Error> {
-    tokio::select! {
-        () = stop.wait() => None,
-        error = house.failure() => Some(error),
-        error = disk_gone(dir, reserve) => Some(error),
-    }
-}
-
-/// Returns when the disk is down to half of its reserve: what is left is for stopping in good order.
-async fn disk_gone(dir: &Path, reserve: u64) -> anyhow::Error {
-    let mut looks = tokio::time::interval(DISK_LOOK);
-    loop {
-        looks.tick().await;
-        match disk_free(dir) {
-            Ok(free) if free < reserve / 2 => {
-                return anyhow!(
-                    "the disk of {} has only {} MiB left, and the house stops",
-                    dir.display(),
-                    free >> 20
-                );
-            }
-            Ok(_) => {}
-            Err(error) => {
-                tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is");
-            }
-        }
-    }
-}
-
 /// Closes the door first, then the rooms. A second signal does not wait.
 async fn close(
-    house: Arc<House>,
+    home: Option<Home>,
     mut server: JoinHandle<std::io::Result<()>>,
     stop: Shutdown,
     why: Option<anyhow::Error>,
@@ -255,7 +235,10 @@ async fn close(
         if timeout(LAST_REQUESTS, &mut server).await.is_err() {
             server.abort();
         }
-        house.stop().await
+        match &home {
+            Some(home) => home.stop().await,
+            None => Ok(()),
+        }
     };
     let stopped = tokio::select! {
         stopped = orderly => stopped,

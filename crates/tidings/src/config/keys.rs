@@ -22,6 +22,7 @@ const fn key(
 
 pub const DATA_DIR: &str = "data_dir";
 pub const LISTEN: &str = "listen";
+pub const PUBLIC_URL: &str = "public_url";
 pub const TENANT: &str = "tenant";
 pub const CATALOGUE: &str = "catalogue";
 pub const API_KEYS: &str = "api_keys";
@@ -32,13 +33,19 @@ pub const LOG_FORMAT: &str = "log.format";
 pub const LIMITS_LAG: &str = "limits.lag";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 10] = [
+pub const KEYS: [Key; 11] = [
     key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept"),
     key(
         LISTEN,
         "TIDINGS_LISTEN",
         Some("127.0.0.1:7280"),
         "address of page and HTTP; port 0 takes a free one",
+    ),
+    key(
+        PUBLIC_URL,
+        "TIDINGS_PUBLIC_URL",
+        None,
+        "the address by which readers of mails reach it, for the links in them; the one it listens on unless set",
     ),
     key(TENANT, "TIDINGS_TENANT", Some("main"), "whose events and persons these are, where nobody says"),
     key(CATALOGUE, "TIDINGS_CATALOGUE", None, "folder of the catalogue"),

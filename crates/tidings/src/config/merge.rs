@@ -14,7 +14,7 @@ use super::{
     ApiKey, Config, Limits, Log, Refused,
     file::{self, At, Node, What},
     keys::{self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, KEYS, Key},
-    parse::{beside, bytes, format, is_path, log_filter, misspelt, parsed, unknown},
+    parse::{beside, bytes, format, is_path, log_filter, misspelt, parsed, public_url, unknown},
 };
 
 /// A value given by a flag.
@@ -251,6 +251,7 @@ impl Merge<'_> {
             |text: &str| if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) };
         let data_dir = self.take(keys::DATA_DIR, path);
         let listen = self.take(keys::LISTEN, parsed("is no address and port, such as 127.0.0.1:7280"));
+        let public_url = self.take(keys::PUBLIC_URL, public_url);
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
         let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
         let demo = self.take(keys::DEMO, parsed("is neither true nor false"));
@@ -262,6 +263,7 @@ impl Merge<'_> {
             Some(Config {
                 data_dir: data_dir?,
                 listen: listen?,
+                public_url,
                 tenant: tenant?,
                 catalogue,
                 api_keys,

@@ -95,6 +95,37 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     number.and_then(|n| n.checked_mul(1 << shift)).ok_or_else(|| "is no size, such as 256 MiB".to_owned())
 }
 
+/// Characters of a public address; a link in a header adds some 800 to it.
+const PUBLIC_URL_CHARS_MAX: usize = 150;
+/// Names of this machine, to which nobody listens in on the way.
+const OWN_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// `https://mail.example.org`, with a path or without. Links in mails are a right: they go over the wire
+/// encrypted, and a mailbox offers its one click for no others.
+pub fn public_url(text: &str) -> Result<String, String> {
+    let wrong = || "is no address such as https://mail.example.org".to_owned();
+    let odd = |c: char| !c.is_ascii_alphanumeric() && !"-._~:/[]%".contains(c);
+    if text.len() > PUBLIC_URL_CHARS_MAX || text.contains(odd) {
+        return Err(wrong());
+    }
+    let (scheme, rest) = text.split_once("://").ok_or_else(wrong)?;
+    let authority = rest.split('/').next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    };
+    if host.is_empty()
+        || !catalogue::is_web_url(text)
+        || port.is_some_and(|port| port.parse::<u16>().is_err())
+    {
+        return Err(wrong());
+    }
+    if scheme != "https" && !OWN_HOSTS.contains(&host) {
+        return Err("is not encrypted: https, unless it is this machine".to_owned());
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
 pub fn is_path(key: &Key) -> bool {
     matches!(key.name, keys::DATA_DIR | keys::CATALOGUE)
 }
@@ -127,6 +158,33 @@ pub fn misspelt(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_public_address_is_one_that_can_stand_in_a_mail() {
+        let good = |text: &str, kept: &str| assert_eq!(public_url(text).as_deref(), Ok(kept));
+        good("https://mail.example.org", "https://mail.example.org");
+        good("https://example.org:8443/tidings/", "https://example.org:8443/tidings");
+        good("http://localhost:7280", "http://localhost:7280");
+        good("http://127.0.0.1", "http://127.0.0.1");
+        good("http://[::1]:7280/", "http://[::1]:7280");
+        let bad = |text: &str, says: &str| {
+            let why = public_url(text).unwrap_err();
+            assert!(why.contains(says), "{text}: {why}");
+        };
+        for text in ["", "mail.example.org", "https://", "https:///x", "ftp://example.org", "javascript://x"]
+        {
+            bad(text, "is no");
+        }
+        for text in
+            ["https://a b", "https://a?b", "https://a#b", "https://u@a", "https://a\r\nX: y", "https://ä"]
+        {
+            bad(text, "is no address");
+        }
+        bad("https://example.org:port", "is no address");
+        bad(&format!("https://example.org/{}", "x".repeat(200)), "is no address");
+        bad("http://mail.example.org", "not encrypted");
+        bad("http://127.0.0.1.example.org", "not encrypted");
+    }
 
     #[test]
     fn filters_that_are_slips_are_refused() {

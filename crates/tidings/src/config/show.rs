@@ -61,6 +61,7 @@ fn value(config: &Config, name: &str) -> Value {
     match name {
         keys::DATA_DIR => config.data_dir.display().to_string().into(),
         keys::LISTEN => config.listen.to_string().into(),
+        keys::PUBLIC_URL => config.public_url.clone().into(),
         keys::TENANT => config.tenant.as_str().into(),
         keys::CATALOGUE => config.catalogue.as_ref().map(|path| path.display().to_string()).into(),
         keys::API_KEYS => {

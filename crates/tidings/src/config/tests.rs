@@ -49,6 +49,10 @@ fn the_later_source_wins() {
     check("log:\n  format: json\n", &[], &[], "log.format", "json (tidings.yaml:2:11)");
     check("demo: true", &[("TIDINGS_DEMO", "false")], &[], "demo", "false (environment TIDINGS_DEMO)");
     check("# nothing\n", &[], &[], "listen", "127.0.0.1:7280 (default)");
+    check("", &[], &[], "public_url", "- (default)");
+    let public = "https://mail.example.org";
+    let expected = "https://mail.example.org (environment TIDINGS_PUBLIC_URL)";
+    check("public_url: https://x.example", &[("TIDINGS_PUBLIC_URL", public)], &[], "public_url", expected);
     check("listen: '[::1]:0'", &[], &[], "listen", "[::1]:0 (tidings.yaml:1:9)");
 }
 
@@ -78,6 +82,11 @@ fn what_is_wrong_is_refused_with_its_place() {
     check("log: {format: xml}", &[], "tidings.yaml:1:15: log.format: `xml` is neither `text` nor `json`");
     check("tenant: a\ntenant: b", &[], "tidings.yaml:2:1: this key is there twice: tenant");
     check("- a", &[], "tidings.yaml:1:1: a configuration is a map of keys");
+    check(
+        "public_url: http://mail.example.org",
+        &[],
+        "tidings.yaml:1:13: public_url: `http://mail.example.org` is not encrypted: https, unless it is this machine",
+    );
     check("tenant: [a]", &[], "tidings.yaml:1:9: `tenant` is one value");
     check("disk_reserve: 1 MB", &[], "tidings.yaml:1:15: disk_reserve: `1 MB` is no size, such as 256 MiB");
     check("", &[("TIDINGS_DEMO", "yes")], "environment TIDINGS_DEMO: demo: `yes` is neither true nor false");

@@ -35,6 +35,7 @@ impl Config {
                 records_max: SENDER_RECORDS_MAX,
                 at_once_max: SENDER_AT_ONCE_MAX,
                 claim_ms: SENDER_CLAIM_MS,
+                links: None,
             },
         }
     }

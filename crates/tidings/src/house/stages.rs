@@ -16,9 +16,10 @@ pub struct Stage {
 }
 
 /// Every stage, in the order of the way.
-pub const STAGES: [Stage; 4] = [
+pub const STAGES: [Stage; 5] = [
     Stage { name: "ingest", group: ingest::config::GROUP, topics: &[topics::CHANGES] },
     Stage { name: "fanout", group: fanout::config::GROUP, topics: &[topics::EVENTS] },
+    Stage { name: "slices", group: fanout::config::SLICES_GROUP, topics: &[topics::SLICES] },
     Stage { name: "digest", group: digest::config::GROUP, topics: &[topics::PENDING, topics::INBOX] },
     Stage { name: "sender", group: sender::config::GROUP, topics: &[topics::READY] },
 ];

@@ -20,7 +20,7 @@ use serde_json::json;
 use topic::NewRecord;
 use wire::topics;
 
-use super::{App, Oops, Shared, clock};
+use super::{App, Oops, Shared, archive, clock, explain, release};
 use crate::{
     days,
     quarantine::{self, Verdict},
@@ -33,6 +33,9 @@ pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/admin/stages", get(stages))
         .route("/admin/days", get(days_of))
+        .route("/admin/explain", get(explain::explain))
+        .route("/admin/release", post(release::release))
+        .route("/admin/archive", get(archive::look).post(archive::begin))
         .route("/admin/quarantine", get(list).post(settle))
         .route("/admin/clock", get(now).post(jump))
         .route("/admin/upstream", post(upstream).layer(DefaultBodyLimit::max(UPSTREAM_BYTES_MAX)))
@@ -47,7 +50,7 @@ pub async fn known(State(app): Shared, request: Request, next: Next) -> Response
     }
 }
 
-fn refuse(status: StatusCode, why: impl std::fmt::Display) -> Response {
+pub(super) fn refuse(status: StatusCode, why: impl std::fmt::Display) -> Response {
     (status, Json(json!({"error": why.to_string()}))).into_response()
 }
 

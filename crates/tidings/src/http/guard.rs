@@ -3,7 +3,8 @@
 //! Without API keys only this machine can reach the port, but so can every page in its browsers: the Host
 //! header must be ours (a name that is made to point here is not), and what changes something must come
 //! from our own pages (Origin, Sec-Fetch-Site, and a token in every form). With API keys, page and admin
-//! need the admin token as well.
+//! need the admin token as well. Beside all this stand the links of mails (`http::unsubscribe`): there the
+//! token in the address is the right, and the request may come from anywhere under any name.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,7 +21,7 @@ pub const MAIL_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-in
 const COOKIE: &str = "tidings";
 
 /// The secrets of one process, and what it answers to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Guard {
     /// Opens the admin paths, and the page where it is locked.
     pub token: SecretString,

@@ -44,7 +44,7 @@ async fn known(
 }
 
 /// The process answers.
-async fn live() -> &'static str {
+pub(super) async fn live() -> &'static str {
     "alive\n"
 }
 

@@ -24,7 +24,7 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("way.html", include_str!("../../page/way.html")),
     ("outbox.html", include_str!("../../page/outbox.html")),
@@ -34,6 +34,7 @@ const TEMPLATES: [(&str, &str); 9] = [
     ("quarantine.html", include_str!("../../page/quarantine.html")),
     ("clock.html", include_str!("../../page/clock.html")),
     ("said.html", include_str!("../../page/said.html")),
+    ("unsubscribe.html", include_str!("../../page/unsubscribe.html")),
 ];
 
 const STYLE: &str = include_str!("../../page/style.css");
@@ -93,6 +94,13 @@ impl App {
         let values = minijinja::Value::from(Serde(&values));
         let text = template.render(values).with_context(|| format!("render {name}"))?;
         Ok(Html(text).into_response())
+    }
+
+    /// A page for somebody who knows nothing of the house: only its own values, and no way further in.
+    pub(super) fn alone(&self, name: &str, own: &Value) -> anyhow::Result<Response> {
+        let template = self.pages.env.get_template(name)?;
+        let text = template.render(minijinja::Value::from(Serde(own)));
+        Ok(Html(text.with_context(|| format!("render {name}"))?).into_response())
     }
 
     /// A page that only says something.

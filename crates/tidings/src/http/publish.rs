@@ -64,6 +64,8 @@ fn shown(
         "kinds": chosen.map(|example| example.kinds.clone()),
         "subject": filled.get("subject").cloned().or_else(|| fresh(chosen?)),
         "actor": filled.get("actor"),
+        "lists": chosen.is_some_and(|example| example.lists),
+        "persons": filled.get("persons"),
         "fields": chosen.map(|example| fields(&app.catalogue, example, filled)),
         "refused": refused,
     });
@@ -117,6 +119,9 @@ async fn publish(
     if let Some(actor) = text("actor") {
         event["actor"] = actor.into();
     }
+    if let Some(text) = text("persons") {
+        event["persons"] = persons(text);
+    }
     match tell(&app, &event).await? {
         None => {
             // So that the next page shows what came of it.
@@ -138,6 +143,19 @@ fn data(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>)
     declared.fields.iter().filter_map(one).collect()
 }
 
+/// `ann, ben=0.9`: persons, some with a score. What is no score is refused further in.
+fn persons(text: &str) -> Json {
+    let one = |person: &str| match person.rsplit_once('=') {
+        None => person.into(),
+        Some((person, score)) => {
+            let number = score.parse().ok().filter(|number: &f64| number.is_finite());
+            let score = number.map_or_else(|| score.into(), Json::from);
+            json!({"person": person, "score": score})
+        }
+    };
+    text.split(',').map(str::trim).filter(|person| !person.is_empty()).map(one).collect()
+}
+
 fn typed(field: &FieldType, text: &str) -> Json {
     let list = || text.split(',').map(str::trim).filter(|part| !part.is_empty());
     match field {
@@ -151,7 +169,9 @@ fn typed(field: &FieldType, text: &str) -> Json {
                 _ => text.into(),
             }
         }
-        FieldType::Text | FieldType::Url | FieldType::Time | FieldType::Ref(_) => text.into(),
+        FieldType::Text | FieldType::Url | FieldType::Time | FieldType::Ref(_) | FieldType::Person => {
+            text.into()
+        }
     }
 }
 
@@ -194,6 +214,18 @@ mod tests {
         check("place", "52.5, 13.4", json!({"lat": 52.5, "lon": 13.4}));
         check("place", "here", "here".into());
         check("text", "1984", "1984".into());
+        check("person", "ann", "ann".into());
+    }
+
+    #[test]
+    fn persons_are_listed_with_their_scores() {
+        let check = |text: &str, json: Json| assert_eq!(persons(text), json, "{text}");
+        check("ann", json!(["ann"]));
+        check(
+            " ann, ben=0.9 ,,a=b=1",
+            json!(["ann", {"person": "ben", "score": 0.9}, {"person": "a=b", "score": 1.0}]),
+        );
+        check("ann=good", json!([{"person": "ann", "score": "good"}]));
     }
 
     #[test]

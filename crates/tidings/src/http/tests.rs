@@ -12,15 +12,19 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
 use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
-use wire::topics;
+use wire::{token::Secret, topics};
 
-use super::{App, guard::Guard, page::Pages, router};
+use super::{App, Desk, Unsubscribe, guard::Guard, page::Pages, router};
 use crate::{
     config::ApiKey,
     datadir::{DemoClock, random_hex},
     house::Config,
-    testing::{Ground, catalogue, ground, read},
+    testing::{Ground, SECRET, catalogue, ground, read},
 };
+
+mod entries;
+mod tools;
+mod unsubscribe;
 
 const HOST: &str = "127.0.0.1:7280";
 const API_KEY: &str = "correct-horse-battery";
@@ -51,6 +55,8 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         disk_low: Arc::new(|| false),
         intake: Config::usual(tenant, 1_000).ingest,
         pages: Pages::new().unwrap(),
+        archive: Desk::default(),
+        unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
 }

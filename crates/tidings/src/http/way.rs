@@ -53,6 +53,7 @@ fn lies_in(topic: &str) -> &'static str {
     match topic {
         topics::CHANGES => "from topics; HTTP goes straight on",
         topics::EVENTS => "admitted",
+        topics::SLICES => "parts of large audiences",
         topics::PENDING => "days with news",
         topics::INBOX => "about persons",
         topics::READY => "due to be told",
@@ -65,6 +66,7 @@ fn does(room: &str) -> &'static str {
     match room {
         "ingest" => "admits or refuses",
         "fanout" => "finds who cares",
+        "slices" => "walks large audiences",
         "digest" => "holds and closes windows",
         "sender" => "checks, renders, sends",
         _ => "",

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicU64},
 };
 
 use anyhow::{Context as _, ensure};
@@ -15,7 +15,7 @@ use axum::{
 };
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
-use model::{Millis, Person, Tenant, civil::Zones, partition};
+use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant, civil::Zones, partition};
 use runtime::Clock;
 use secrecy::SecretString;
 use stage::{
@@ -33,9 +33,12 @@ use super::{
     mail_server::{Down, MailServer},
 };
 use crate::{
+    archive,
     days::{self, Days},
+    explain::{self, Asked},
     house::{Config, Engines, House},
     quarantine,
+    release::{self, Place, Release},
 };
 
 /// Bytes of an answer that are looked at.
@@ -47,6 +50,9 @@ const POSTS_MAX: usize = 100;
 const BUSY_PERCENT: (u8, u8) = (4, 4);
 /// Records that may wait before intake asks to come later: no scenario writes so many.
 const LAG_MAX: u64 = 100_000;
+
+/// Few, so that a scenario goes on from a place too.
+const RELEASED_AT_ONCE: usize = 2;
 
 const DOWN: &str = "the house is down";
 
@@ -280,5 +286,47 @@ impl World for Scene {
             }
         }
         Ok(open)
+    }
+
+    async fn release(
+        &mut self,
+        tenant: &Tenant,
+        plan: &PlanName,
+        person: Option<&Person>,
+    ) -> anyhow::Result<()> {
+        let at = Millis(self.clock.now());
+        let release = Release { tenant: tenant.clone(), plan: plan.clone(), at };
+        let log = &self.running()?.topics;
+        if let Some(person) = person {
+            ensure!(release::one(log, &release, person).await?, "{person} has no window of `{plan}` open");
+            return Ok(());
+        }
+        let mut from = Place::default();
+        while let Some(next) = release::some(log, &release, from, RELEASED_AT_ONCE).await?.next {
+            from = next.parse()?;
+        }
+        Ok(())
+    }
+
+    async fn explain(
+        &mut self,
+        tenant: &Tenant,
+        person: &Person,
+        subject: &SubjectRef,
+    ) -> anyhow::Result<Vec<String>> {
+        let Running { topics, store, .. } = self.running()?;
+        let (whose, now) = ((tenant, person), Millis(self.clock.now()));
+        let asked = Asked::Subject(subject.clone());
+        let gathered = explain::gather((topics, &**store), whose, &asked, &self.catalogue, now).await?;
+        let told = explain::tell(&gathered, whose, &self.catalogue, now);
+        Ok(told.into_iter().flat_map(|one| one.steps.into_iter().map(|step| step.text)).collect())
+    }
+
+    async fn archive(&mut self, before: Day) -> anyhow::Result<()> {
+        let now = Millis(self.clock.now());
+        let file = self.dir.join(format!("archive-before-{before}.avro"));
+        let (store, rows) = (&*self.running()?.store, AtomicU64::new(0));
+        archive::archive(store, &self.catalogue, (before, now), &file, &rows).await?;
+        Ok(())
     }
 }

@@ -111,7 +111,7 @@ pub(super) struct Book {
     tables: RwLock<Option<Tables>>,
     topics: RwLock<HashMap<TopicName, Arc<Topic>>>,
     committed: RwLock<HashMap<Arc<str>, Offsets>>,
-    broken: OnceLock<String>,
+    broken: OnceLock<TopicError>,
 }
 
 impl Book {
@@ -154,14 +154,19 @@ impl Book {
 
     /// After this every operation fails, until the directory is opened again.
     pub fn break_down(&self, why: &TopicError) {
-        if self.broken.set(why.to_string()).is_ok() {
+        // A disk without room is told apart also later: it is the one reason that goes away by itself.
+        let lasting = match why {
+            TopicError::Full(why) => TopicError::Full(why.clone()),
+            other => TopicError::Broken(other.to_string()),
+        };
+        if self.broken.set(lasting).is_ok() {
             tracing::error!(error = %why, "the embedded log stops");
         }
         self.wake_all();
     }
 
     pub fn check(&self) -> Result<(), TopicError> {
-        self.broken.get().map_or(Ok(()), |why| Err(TopicError::Broken(why.clone())))
+        self.broken.get().map_or(Ok(()), |why| Err(why.clone()))
     }
 
     pub fn topic(&self, name: &str) -> Result<Arc<Topic>, TopicError> {

@@ -105,18 +105,15 @@ async fn a_closed_engine_has_let_go_and_refuses() {
     assert_eq!(again.bounds("a").await.unwrap().iter().map(|(_, end)| end).sum::<u64>(), 10);
 }
 
-#[tokio::test]
-async fn a_broken_engine_says_so_to_everybody_also_to_who_waits() {
+/// What everybody hears after the engine broke down for this reason.
+async fn heard_after(why: &TopicError) -> Vec<TopicError> {
     let dir = scratch_dir();
     let engine = opened(dir.path(), 0).await;
     let mut member = engine.join(membership("g", "a")).await.unwrap();
     assigned(&mut member).await;
     let waiting = tokio::spawn(async move { next(&mut member).await });
     tokio::task::yield_now().await;
-    let no_room = fjall::Error::Io(std::io::ErrorKind::StorageFull.into());
-    let why = tables::fault("writing", &no_room);
-    assert!(matches!(why, TopicError::Full(_)));
-    engine.engine.book.break_down(&why);
+    engine.engine.book.break_down(why);
     let outcomes = [
         waiting.await.unwrap().map(|_| ()),
         engine.append(vec![record("a", 0, "k", "v")]).await,
@@ -124,9 +121,19 @@ async fn a_broken_engine_says_so_to_everybody_also_to_who_waits() {
         engine.join(membership("h", "a")).await.map(|_| ()),
         engine.declare(&[]).await,
     ];
-    for outcome in outcomes {
-        let Err(TopicError::Broken(why)) = outcome else { panic!("{outcome:?}") };
+    outcomes.into_iter().map(|outcome| outcome.unwrap_err()).collect()
+}
+
+#[tokio::test]
+async fn a_broken_engine_says_so_to_everybody_also_to_who_waits() {
+    let fault = |kind: std::io::ErrorKind| tables::fault("writing", &fjall::Error::Io(kind.into()));
+    for heard in heard_after(&fault(std::io::ErrorKind::StorageFull)).await {
+        let TopicError::Full(why) = heard else { panic!("{heard:?}") };
         assert!(why.contains("restart after making room"), "{why}");
+    }
+    for heard in heard_after(&fault(std::io::ErrorKind::PermissionDenied)).await {
+        let TopicError::Broken(why) = heard else { panic!("{heard:?}") };
+        assert!(why.contains("look at the disk and restart"), "{why}");
     }
 }
 
@@ -417,7 +424,8 @@ async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
     println!("after {acknowledged}: {first}");
     let second = engine.append(vec![record("a", 0, "k", "v")]).await;
     assert!(matches!(first, TopicError::Full(_)), "{first}");
-    assert!(matches!(second, Err(TopicError::Broken(_))), "{second:?}");
+    assert!(matches!(second, Err(TopicError::Full(_))), "{second:?}");
+    assert!(matches!(engine.bounds("a").await, Err(TopicError::Full(_))));
     drop(engine);
     std::fs::remove_file(ballast).unwrap();
     let engine = opened(dir.path(), 0).await;

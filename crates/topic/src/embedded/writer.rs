@@ -262,18 +262,9 @@ impl Writer {
 
 fn refuse(one: Waiting, why: &TopicError) {
     match one {
-        Waiting::Append(answer) => reply(answer, Err(same(why))),
-        Waiting::Commit(answer) => reply(answer, Err(CommitError::Engine(same(why)))),
-        Waiting::Fence(answer, _) => reply(answer, Err(same(why))),
-    }
-}
-
-fn same(error: &TopicError) -> TopicError {
-    match error {
-        TopicError::Busy(why) => TopicError::Busy(why.clone()),
-        TopicError::Full(why) => TopicError::Full(why.clone()),
-        TopicError::Refused(why) => TopicError::Refused(why.clone()),
-        TopicError::Broken(why) => TopicError::Broken(why.clone()),
+        Waiting::Append(answer) => reply(answer, Err(why.clone())),
+        Waiting::Commit(answer) => reply(answer, Err(CommitError::Engine(why.clone()))),
+        Waiting::Fence(answer, _) => reply(answer, Err(why.clone())),
     }
 }
 

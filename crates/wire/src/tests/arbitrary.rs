@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use model::{
-    Because, Cell, Channel, Day, EntryKey, Event, EventKey, Fact, Follow, Kind, Mark, Millis, Person, Place,
-    PlanName, ReadyId, Reason, State, SubjectRef, Tenant, Value, What, Why,
+    Because, Cell, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark,
+    Millis, Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value,
+    What, Why,
     delivery::{Delivery, Outcome},
+    entry::DayKey,
     person::{Owed, PersonRecord, Waiting, Window},
     ready::{Ready, ReadyEntry},
 };
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::json;
 
-use crate::{Announcement, Cloud, Did, Feedback, Inbox, Pending, Quarantined};
+use crate::{Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined};
 
 fn name() -> impl Strategy<Value = String> {
     "[a-zä-ü0-9:_/.\u{4e00}-\u{4e10}][ a-z0-9:]{0,20}[a-z0-9]"
@@ -77,17 +79,57 @@ fn state() -> impl Strategy<Value = State> {
 
 pub(super) fn event() -> impl Strategy<Value = Event> {
     let ids = (tenant(), any::<[u8; 16]>(), any::<String>());
-    (ids, subject(), option::of(person()), at(), state()).prop_map(
-        |((tenant, key, what), subject, actor, occurred, state)| Event {
+    let listed = (person(), score()).prop_map(|(person, score)| Listed { person, score });
+    (ids, subject(), option::of(person()), at(), vec(listed, 0..4), state()).prop_map(
+        |((tenant, key, what), subject, actor, occurred, persons, state)| Event {
             tenant,
             key: EventKey(key),
             what,
             subject,
             actor,
             occurred,
+            persons,
             state,
         },
     )
+}
+
+fn score() -> impl Strategy<Value = Score> {
+    any::<i64>().prop_map(Score)
+}
+
+pub(super) fn slice() -> impl Strategy<Value = Slice> {
+    let degrees = (-90.0..=90.0, -180.0..=180.0);
+    let cell = (degrees, 0..3_usize).prop_map(|((lat, lon), size)| Place { lat, lon }.cells()[size]);
+    let crowd =
+        prop_oneof![subject().prop_map(Crowd::Followers), cell.prop_map(Crowd::Cell), Just(Crowd::Everyone),];
+    let from = option::of(vec(any::<u8>(), 0..40));
+    (event(), vec(kind(), 0..3), vec(crowd, 0..4), from).prop_map(|(event, kinds, crowds, from)| Slice {
+        event,
+        kinds,
+        crowds,
+        from,
+    })
+}
+
+fn reason() -> impl Strategy<Value = Reason> {
+    let because = prop_oneof![
+        subject().prop_map(Because::Follows),
+        Just(Because::Near),
+        Just(Because::Named),
+        score().prop_map(Because::Listed),
+        person().prop_map(Because::Mutual),
+        Just(Because::Everyone),
+    ];
+    (kind(), because).prop_map(|(kind, because)| Reason { kind, because })
+}
+
+pub(super) fn row() -> impl Strategy<Value = (DayKey, Row)> {
+    let of = (tenant(), person(), any::<i32>());
+    let of = of.prop_map(|(tenant, person, day)| DayKey { tenant, person, day: Day(day) });
+    let entry = (entry_key(), reason(), subject(), option::of(person()))
+        .prop_map(|(key, reason, subject, actor)| Row::Entry(Entry { key, reason, subject, actor }));
+    (of, prop_oneof![entry, mark().prop_map(Row::Mark)])
 }
 
 pub(super) fn pending() -> impl Strategy<Value = Pending> {
@@ -98,9 +140,7 @@ pub(super) fn pending() -> impl Strategy<Value = Pending> {
 }
 
 pub(super) fn ready() -> impl Strategy<Value = Ready> {
-    let reason =
-        (kind(), subject()).prop_map(|(kind, target)| Reason { kind, because: Because::Follows(target) });
-    let entry = (entry_key(), subject(), vec(reason, 0..3), any::<u16>(), any::<bool>()).prop_map(
+    let entry = (entry_key(), subject(), vec(reason(), 0..4), any::<u16>(), any::<bool>()).prop_map(
         |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
     );
     let whose = (tenant(), person(), plan(), text());
@@ -143,13 +183,14 @@ fn mark() -> impl Strategy<Value = Mark> {
 
 pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
     let days = prop::collection::btree_set(any::<i32>().prop_map(Day), 0..5);
-    let open = (plan(), any::<u64>(), name(), at(), at(), days).prop_map(
-        |(plan, plan_hash, key, opening, due, days)| Window {
+    let open = (plan(), any::<u64>(), name(), at(), at(), any::<bool>(), days).prop_map(
+        |(plan, plan_hash, key, opening, due, released, days)| Window {
             plan,
             plan_hash,
             key: key.into(),
             opening,
             due,
+            released,
             days,
         },
     );
@@ -200,7 +241,13 @@ pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
             Inbox::Delivery(Delivery { ready, tenant, person, plan, key, channel, attempt, at, outcome })
         },
     );
-    prop_oneof![follow, profile, feedback, delivery]
+    let release = (tenant(), person(), plan(), at()).prop_map(|(tenant, person, plan, at)| Inbox::Release {
+        tenant,
+        person,
+        plan,
+        at,
+    });
+    prop_oneof![follow, profile, feedback, delivery, release]
 }
 
 pub(super) fn quarantined() -> impl Strategy<Value = Quarantined> {
@@ -233,13 +280,21 @@ pub(super) fn change() -> impl Strategy<Value = Cloud> {
         (number(), number()).prop_map(|(lat, lon)| json!({"lat": lat, "lon": lon})),
     ];
     let data = prop::collection::btree_map(any::<String>(), field, 0..4);
-    let ids = (name(), name(), name(), option::of(any::<String>()));
+    // One subject, several, or none.
+    let about = prop_oneof![
+        option::of(any::<String>()).prop_map(|subject| (subject, Vec::new())),
+        vec(name(), 1..4).prop_map(|subjects| (None, subjects)),
+    ];
+    let listed = (name(), option::of(number())).prop_map(|(person, score)| CloudPerson { person, score });
+    let ids = (name(), name(), name(), about, vec(listed, 0..4));
     (ids, option::of(at()), option::of(any::<String>()), option::of(any::<i64>()), data).prop_map(
-        |((id, source, what, subject), time, actor, version, data)| Cloud {
+        |((id, source, what, (subject, subjects), persons), time, actor, version, data)| Cloud {
             id,
             source,
             what,
             subject,
+            subjects,
+            persons,
             time,
             data: data.into_iter().collect(),
             actor,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::{
-    Cloud, change,
+    Cloud, CloudPerson, LIST_MAX, change,
     cloud::{BODY_BYTES_MAX, ITEM_BYTES_MAX, ITEMS_MAX, parse, parse_many},
 };
 
@@ -14,6 +14,8 @@ fn minimal() -> Cloud {
         source: "shop".to_owned(),
         what: "item.published".to_owned(),
         subject: None,
+        subjects: Vec::new(),
+        persons: Vec::new(),
         time: None,
         data: json!({}).as_object().unwrap().clone(),
         actor: None,
@@ -94,6 +96,90 @@ fn errors_say_where() {
 }
 
 #[test]
+fn many_subjects_and_persons_are_read() {
+    let listed = |person: &str, score| CloudPerson { person: person.to_owned(), score };
+    let check = |more: &str, subjects: &[&str], persons: &[CloudPerson]| {
+        let mut expected = minimal();
+        expected.subjects = subjects.iter().map(|&subject| subject.to_owned()).collect();
+        expected.persons = persons.to_vec();
+        expected.data = json!({"title": "Moon"}).as_object().unwrap().clone();
+        for body in [
+            format!(r#"{{"specversion":"1.0",{HEAD},{more},"data":{{"title":"Moon"}}}}"#),
+            format!(r#"{{{HEAD},{more},"data":{{"title":"Moon"}}}}"#),
+            format!(r#"{{{HEAD},{more},"title":"Moon"}}"#),
+        ] {
+            assert_eq!(verdict(&body).unwrap(), expected, "{body}");
+        }
+    };
+    check(r#""subjects":["item:1","item:2"]"#, &["item:1", "item:2"], &[]);
+    check(
+        r#""persons":["ann",{"person":"bob","score":0.93},{"score":-2,"person":"eve"},{"person":"kim"},
+        {"person":"lea","score":null}]"#,
+        &[],
+        &[
+            listed("ann", None),
+            listed("bob", Some(0.93)),
+            listed("eve", Some(-2.0)),
+            listed("kim", None),
+            listed("lea", None),
+        ],
+    );
+    check(r#""subjects":[],"persons":[]"#, &[], &[]);
+    check(r#""subjects":null,"persons":null"#, &[], &[]);
+    // A list of none takes nothing away from the one.
+    let one = verdict(&format!(r#"{{{HEAD},"subject":"item:1","subjects":[]}}"#)).unwrap();
+    assert_eq!((one.subject.as_deref(), one.subjects.len()), (Some("item:1"), 0));
+}
+
+#[test]
+fn errors_in_lists_say_where() {
+    let check = |more: &str, error: &str| {
+        let body = format!("{{{HEAD},{more}}}");
+        assert_eq!(verdict(&body).unwrap_err(), error, "{body}");
+    };
+    let both = "/subjects: there is either `subject` or `subjects`, and not both";
+    check(r#""subject":"item:1","subjects":["item:1"]"#, both);
+    check(r#""subjects":"item:1""#, "/subjects: it is not a list");
+    check(r#""subjects":{"0":"item:1"}"#, "/subjects: it is not a list");
+    check(r#""subjects":["item:1",""]"#, "/subjects/1: it is empty");
+    check(r#""subjects":["item:1",7]"#, "/subjects/1: it is not a text");
+    check(r#""subjects":[null]"#, "/subjects/0: it is not a text");
+    check(r#""persons":"ann""#, "/persons: it is not a list");
+    let neither = r#"it is neither a person's id nor as {"person": "ann", "score": 0.93}"#;
+    check(r#""persons":["ann",7]"#, &format!("/persons/1: {neither}"));
+    check(r#""persons":[["ann"]]"#, &format!("/persons/0: {neither}"));
+    check(r#""persons":["ann",""]"#, "/persons/1: it is empty");
+    check(r#""persons":[{}]"#, "/persons/0/person: it is missing");
+    check(r#""persons":[{"person":null}]"#, "/persons/0/person: it is missing");
+    check(r#""persons":[{"person":""}]"#, "/persons/0/person: it is empty");
+    check(r#""persons":[{"person":7}]"#, "/persons/0/person: it is not a text");
+    check(r#""persons":[{"person":"ann","score":"high"}]"#, "/persons/0/score: it is not a number");
+    check(
+        r#""persons":[{"person":"ann","sore":1}]"#,
+        "/persons/0: there is `sore` beside `person` and `score`",
+    );
+    check(r#""persons":[{"person":"ann","person":"bob"}]"#, "line 1 column 85: `person` is given twice");
+    check(r#""persons":[{"person":"ann","score":1e999}]"#, "line 1 column 90: number out of range");
+    let many = format!(r#""persons":[{}"a"]"#, r#""a","#.repeat(LIST_MAX));
+    check(&many, "/persons: it has 10001 items, more than 10000");
+    // In a body of several the place begins with the item.
+    let body = format!(r#"[{{{HEAD}}},{{{HEAD},"persons":[{{"person":"ann","score":"x"}}]}}]"#);
+    let all = parse_many(body.as_bytes()).unwrap();
+    assert_eq!(all[1].as_ref().unwrap_err().to_string(), "/1/persons/0/score: it is not a number");
+}
+
+/// As many persons as a change may name, with ids as long as those of most, fit one change.
+#[test]
+fn a_long_list_fits() {
+    let person = |i: usize| format!(r#"{{"person":"00000000-0000-4000-8000-{i:012}","score":0.123456}}"#);
+    let persons: Vec<_> = (0..model::limits::SLICE_PERSONS_MAX).map(person).collect();
+    let body = format!(r#"{{{HEAD},"persons":[{}]}}"#, persons.join(","));
+    let cloud = change::decode(body.as_bytes()).unwrap();
+    assert_eq!(cloud.persons.len(), persons.len());
+    assert_eq!(change::decode(&change::encode(&cloud).unwrap()).unwrap(), cloud);
+}
+
+#[test]
 fn lists_have_a_verdict_each() {
     let body = format!("[{{{HEAD}}},\n 5, {{{HEAD},\"time\":\"x\"}},\n {{{HEAD},\"a\":1,\"a\":2}}]");
     let all = parse_many(body.as_bytes()).unwrap();
@@ -136,7 +222,7 @@ fn lines_have_a_verdict_each() {
 fn sizes_are_bounded() {
     let text = "x".repeat(ITEM_BYTES_MAX);
     let large = format!(r#"{{{HEAD},"title":"{text}"}}"#);
-    assert!(verdict(&large).unwrap_err().contains("more than 65536"));
+    assert!(verdict(&large).unwrap_err().contains("more than 524288"));
     assert!(parse(large.as_bytes()).is_err());
     assert!(change::decode(large.as_bytes()).is_err());
     // In a list the others are taken.
@@ -183,8 +269,15 @@ proptest! {
     }
 
     #[test]
-    fn any_json_has_a_verdict(text in r#"[\[{]?([\[\]{}:,"\\ \n0-9ae.-]|"id"|"type"|"source"|"data"|null|true|\{"id":"1"){0,60}"#) {
+    fn any_json_has_a_verdict(text in r#"[\[{]?([\[\]{}:,"\\ \n0-9ae.-]|"id"|"type"|"source"|"data"|"subjects"|"persons"|"person"|"score"|null|true|\{"id":"1"){0,60}"#) {
         drop((parse_many(text.as_bytes()), parse(text.as_bytes())));
+    }
+
+    #[test]
+    fn any_list_has_a_verdict(list in r#"([\[\]{}:, 1]|"ann"|"person":|"score":|\{"person":"ann"\}|null){0,20}"#) {
+        for name in ["subjects", "persons"] {
+            drop(parse(format!(r#"{{{HEAD},"{name}":[{list}]}}"#).as_bytes()));
+        }
     }
 
     /// Both encodings of a change say the same.
@@ -194,12 +287,18 @@ proptest! {
         let fields = object.as_object_mut().unwrap();
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         fields.insert("subject".to_owned(), json!(text(&cloud.subject)));
+        fields.insert("subjects".to_owned(), json!(cloud.subjects));
+        let persons = cloud.persons.iter().map(|listed| match listed.score {
+            None => json!(listed.person),
+            score => json!({"person": listed.person, "score": score}),
+        });
+        fields.insert("persons".to_owned(), persons.collect());
         fields.insert("actor".to_owned(), json!(text(&cloud.actor)));
         fields.insert("version".to_owned(), json!(cloud.version));
         // Not every instant has a calendar date.
         let time = cloud.time.map(|at| at.to_string()).filter(|text| !text.ends_with("ms") && text.len() == 24);
         fields.insert("time".to_owned(), json!(time));
-        let known = ["id", "source", "type", "subject", "actor", "version", "time", "data", "data_base64",
+        let known = ["id", "source", "type", "subject", "subjects", "persons", "actor", "version", "time", "data", "data_base64",
             "datacontenttype", "dataschema", "specversion"];
         if flat && !cloud.data.keys().any(|name| known.contains(&name.as_str())) {
             fields.extend(cloud.data.clone());

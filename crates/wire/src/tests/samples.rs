@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Because, Channel, Day, EntryKey, Event, EventKey, Fact, Follow, Kind, Mark, Millis, Person, Place,
-    PlanName, ReadyId, Reason, State, SubjectRef, Tenant, Value, What, Why,
+    Because, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark, Millis,
+    Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value, What, Why,
     delivery::{Delivery, Outcome},
+    entry::DayKey,
     person::{Owed, PersonRecord, Waiting, Window},
     ready::{Ready, ReadyEntry},
 };
 use serde_json::json;
 
-use crate::{Announcement, Cloud, Did, Feedback, Inbox, Pending, Quarantined};
+use crate::{Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined};
 
 pub(super) fn at(text: &str) -> Millis {
     Millis::parse(text).unwrap()
@@ -63,7 +64,25 @@ pub(super) fn event() -> Event {
         subject: subject("item:1"),
         actor: Some(person("bob")),
         occurred: at("2026-11-20T10:00:00.123Z"),
+        persons: vec![
+            Listed { person: person("ann"), score: Score(930_000) },
+            Listed { person: person("eve"), score: Score(-1) },
+        ],
         state,
+    }
+}
+
+/// With every sort of crowd.
+pub(super) fn slice() -> Slice {
+    Slice {
+        event: Event { persons: Vec::new(), ..event() },
+        kinds: vec![kind("item_published"), kind("item_nearby")],
+        crowds: vec![
+            Crowd::Followers(subject("maker:7")),
+            Crowd::Cell(model::place::Cell(0x0871_f1d4_89ff_ffff)),
+            Crowd::Everyone,
+        ],
+        from: Some(b"main\0bob".to_vec()),
     }
 }
 
@@ -84,8 +103,8 @@ pub(super) fn pending() -> Pending {
 }
 
 pub(super) fn ready() -> Ready {
-    let reason =
-        |name: &str, target: &str| Reason { kind: kind(name), because: Because::Follows(subject(target)) };
+    let reason = |name: &str, because| Reason { kind: kind(name), because };
+    let follows = |target: &str| Because::Follows(subject(target));
     let opening = at("2026-11-20T10:00:01Z");
     Ready {
         id: model::ready::id(&tenant(), &person("ann"), &plan(), "", opening, 0),
@@ -102,16 +121,31 @@ pub(super) fn ready() -> Ready {
             ReadyEntry {
                 key: entry_key(1),
                 subject: subject("item:1"),
-                reasons: vec![reason("item_published", "maker:7"), reason("item_nearby", "place:3")],
+                reasons: vec![
+                    reason("item_published", follows("maker:7")),
+                    reason("item_nearby", Because::Near),
+                    reason("item_suggested", Because::Listed(Score(930_000))),
+                ],
                 section: 0,
                 maybe: false,
             },
             ReadyEntry {
                 key: entry_key(2),
                 subject: subject("item:2"),
-                reasons: vec![reason("item_published", "maker:7")],
+                reasons: vec![reason("item_published", follows("maker:7"))],
                 section: 3,
                 maybe: true,
+            },
+            ReadyEntry {
+                key: entry_key(3),
+                subject: subject("item:3"),
+                reasons: vec![
+                    reason("item_sold", Because::Named),
+                    reason("item_matched", Because::Mutual(person("bob"))),
+                    reason("terms_changed", Because::Everyone),
+                ],
+                section: 1,
+                maybe: false,
             },
         ],
         more: vec![0, 2],
@@ -126,6 +160,9 @@ pub(super) fn window() -> PersonRecord {
         What::Returned { ready: id, maybe: true },
         What::Left { ready: id, why: Why::NoLongerTrue },
         What::Ended(Why::Unfollowed),
+        What::Ended(Why::Muted),
+        What::Ended(Why::MovedAway),
+        What::Ended(Why::ToldBefore),
         What::Carried(id),
         What::Read,
         What::Cleared,
@@ -146,6 +183,7 @@ pub(super) fn window() -> PersonRecord {
             key: "".into(),
             opening: at("2026-11-20T10:00:01Z"),
             due: at("2026-11-21T08:00:00Z"),
+            released: true,
             days: BTreeSet::from([Day::parse("2026-11-19").unwrap(), Day::parse("2026-11-20").unwrap()]),
         }],
         owed: whats.into_iter().enumerate().map(owed).collect(),
@@ -207,6 +245,15 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
         ("nothing", delivery(Outcome::Nothing { left: left.clone() })),
         ("refused", delivery(Outcome::Refused { left: left.clone() })),
         ("unknown", delivery(Outcome::Unknown { back: vec![entry_key(3)], left })),
+        (
+            "release",
+            Inbox::Release {
+                tenant: tenant(),
+                person: person("ann"),
+                plan: plan(),
+                at: at("2026-11-20T12:00:00Z"),
+            },
+        ),
         ("deferred", delivery(Outcome::Deferred { until: at("2026-11-21T09:00:00Z"), ready: ready() })),
     ]
 }
@@ -236,9 +283,46 @@ pub(super) fn change() -> Cloud {
         source: "shop".to_owned(),
         what: "item.published".to_owned(),
         subject: Some("item:1".to_owned()),
+        subjects: Vec::new(),
+        persons: Vec::new(),
         time: Some(at("2026-11-20T10:00:00.123Z")),
         data: data.as_object().unwrap().clone(),
         actor: Some("bob".to_owned()),
         version: Some(7),
     }
+}
+
+/// Several subjects for several persons.
+pub(super) fn change_of_many() -> Cloud {
+    let listed = |person: &str, score| CloudPerson { person: person.to_owned(), score };
+    Cloud {
+        subject: None,
+        subjects: vec!["item:1".to_owned(), "item:2".to_owned()],
+        persons: vec![listed("ann", Some(0.93)), listed("bob", None)],
+        ..change()
+    }
+}
+
+/// Rows of two persons, of both sorts.
+pub(super) fn rows() -> Vec<(DayKey, Row)> {
+    let of = |name: &str| DayKey {
+        tenant: tenant(),
+        person: person(name),
+        day: Day::parse("2026-11-20").unwrap(),
+    };
+    let entry = |second, because, actor: Option<&str>| {
+        Row::Entry(Entry {
+            key: entry_key(second),
+            reason: Reason { kind: kind("item_published"), because },
+            subject: subject("item:1"),
+            actor: actor.map(person),
+        })
+    };
+    let mark = window().owed.swap_remove(2).mark;
+    vec![
+        (of("ann"), entry(1, Because::Follows(subject("maker:7")), Some("bob"))),
+        (of("ann"), entry(2, Because::Listed(Score(930_000)), None)),
+        (of("ann"), Row::Mark(mark)),
+        (of("bob"), entry(1, Because::Everyone, None)),
+    ]
 }

@@ -1,7 +1,8 @@
 //! Every schema has golden payloads with their expected decoding,
 //! `schemas/golden/<name>.<version>.{bin,json}`; a record of several sorts has one each, `<name>-<sort>.<version>`.
+//! A schema's version is that of its newest payload; each earlier one is kept as `schemas/old/<name>.<version>.avsc`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tree::Tree;
 
@@ -27,6 +28,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
             found.push(format!("schemas/golden/{stem}: no schema {schema}"));
         }
     }
+    found.extend(earlier(&stems("schemas/old/", ".avsc"), &payloads));
     found.extend(
         payloads
             .difference(&decodings)
@@ -38,9 +40,32 @@ pub fn check(tree: &Tree) -> Vec<String> {
     found
 }
 
+/// What is amiss between earlier schemas and payloads: each has the other, and is older than what is written now.
+fn earlier(old: &BTreeSet<String>, payloads: &BTreeSet<String>) -> Vec<String> {
+    let versions = || payloads.iter().filter_map(|stem| parts(stem));
+    let mut newest: BTreeMap<&str, u32> = BTreeMap::new();
+    for (schema, version) in versions() {
+        let known = newest.entry(schema).or_default();
+        *known = version.max(*known);
+    }
+    let written: BTreeSet<String> = versions()
+        .filter(|(schema, version)| Some(version) < newest.get(schema))
+        .map(|(schema, version)| format!("{schema}.{version}"))
+        .collect();
+    let gone = written.difference(old).map(|stem| format!("schemas/old/{stem}.avsc: missing"));
+    let unread = old
+        .difference(&written)
+        .map(|stem| format!("schemas/old/{stem}.avsc: no payload of it, or none of a later version"));
+    gone.chain(unread).collect()
+}
+
 /// The schema that a golden file belongs to, if its version is a number.
 fn schema_of(stem: &str) -> Option<&str> {
+    parts(stem).map(|(schema, _)| schema)
+}
+
+fn parts(stem: &str) -> Option<(&str, u32)> {
     let (name, version) = stem.rsplit_once('.')?;
     let schema = name.split_once('-').map_or(name, |(schema, _)| schema);
-    version.trim_start_matches('v').parse::<u32>().is_ok().then_some(schema)
+    Some((schema, version.parse().ok()?))
 }

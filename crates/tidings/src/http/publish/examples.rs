@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Catalogue, Facts};
+use catalogue::{Audience, Catalogue, Facts};
 use model::{Cell, State, Value};
 
 /// What an event that tells nobody is called: it only changes its subject.
@@ -17,6 +17,8 @@ pub struct Example {
     pub subject: String,
     /// The kinds that are told on it.
     pub kinds: Vec<String>,
+    /// Whether one of them is told to persons whom the event lists.
+    pub lists: bool,
 }
 
 /// Every event that a kind is told on, and one for each subject that is never told by itself.
@@ -24,13 +26,15 @@ pub fn examples(catalogue: &Catalogue) -> Vec<Example> {
     let mut told: BTreeMap<String, Example> = BTreeMap::new();
     for kind in catalogue.kinds.values() {
         let (what, subject) = (kind.on.clone(), kind.subject().to_owned());
-        let example = told.entry(what.clone()).or_insert(Example { what, subject, kinds: Vec::new() });
+        let silent = Example { what: what.clone(), subject, kinds: Vec::new(), lists: false };
+        let example = told.entry(what).or_insert(silent);
         example.kinds.push(kind.name.to_string());
+        example.lists |= kind.to == Audience::Listed;
     }
     let mut examples: Vec<Example> = told.into_values().collect();
     let silent = catalogue.subjects.keys().map(|subject| {
         let what = format!("{subject}.{CHANGED}");
-        Example { what, subject: subject.clone(), kinds: Vec::new() }
+        Example { what, subject: subject.clone(), kinds: Vec::new(), lists: false }
     });
     examples.extend(silent.filter(|silent| !catalogue.kinds.values().any(|kind| kind.on == silent.what)));
     examples
@@ -82,6 +86,11 @@ kinds:
     while: subject.offered and not subject.banned
     says: 'new'
     plans: [daily]
+  item_suggested:
+    on: item.suggested
+    to: listed
+    says: 'for you'
+    plans: [daily]
 plans:
   daily:
     channel: email
@@ -92,7 +101,7 @@ plans:
     template: mail
     text: mail
     sections:
-      - {title: New, kinds: [item_offered], most: 5, order: newest}
+      - {title: New, kinds: [item_offered, item_suggested], most: 5, order: newest}
 ";
 
     #[test]
@@ -102,7 +111,9 @@ plans:
             Catalogue::parse(SHOP, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}"));
         let all = examples(&shop);
         let names: Vec<&str> = all.iter().map(|example| example.what.as_str()).collect();
-        assert_eq!(names, ["item.offered", "item.changed", "maker.changed"]);
+        assert_eq!(names, ["item.offered", "item.suggested", "item.changed", "maker.changed"]);
+        let lists: Vec<bool> = all.iter().map(|example| example.lists).collect();
+        assert_eq!(lists, [false, true, false, false]);
         let state = all[0].state(&shop);
         let flag = |name| state.get(name).and_then(Value::as_flag);
         assert_eq!((flag("offered"), flag("banned")), (Some(true), Some(false)));

@@ -1,0 +1,143 @@
+//! Many events through the real program, from the command line to the days: its memory must stay where it was.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write as _},
+    path::Path,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail, ensure};
+use runtime::{Clock, clock::Stopwatch};
+
+use crate::{
+    process::{Bed, Up},
+    report::{Figure, Oracle, Report, machine},
+};
+
+/// Authors, each followed by one person of their own.
+const AUTHORS: usize = 2_000;
+/// Between two looks at the memory.
+const LOOK_MS: i64 = 250;
+/// After the last event was taken, its entry is there within this.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Memory of the last third against the middle one: what grows with the events would be at 1.5 and more.
+const GROWTH_MAX: f64 = 1.15;
+/// Persons who are looked at in the end.
+const ASKED: usize = 10;
+
+pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+    let bed = Bed::new(program)?;
+    let authors = AUTHORS.min(size);
+    // The same number for each, so that everybody is easily counted.
+    let size = size.div_ceil(authors) * authors;
+    write_follows(&bed.path("follows.ndjson"), authors)?;
+    write_events(&bed.path("events.ndjson"), size, authors)?;
+    let up = bed.up("data")?;
+    bed.run("data", &["publish", "--file", "follows.ndjson"])?;
+    let watch = Stopwatch::start();
+    let mut memory = publish(&bed, &up, size, progress).await?;
+    let published = watch.elapsed();
+    let held = arrived(&bed, &up, size / authors, authors, &mut memory).await?;
+    let arrived = watch.elapsed();
+    let third = memory.len() / 3;
+    ensure!(third > 0, "too few looks at the memory: take more events");
+    let most = |part: &[u64]| part.iter().copied().max().unwrap_or(0);
+    let (middle, last) = (most(&memory[third..2 * third]), most(&memory[2 * third..]));
+    #[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
+    let (growth, mib, rate) =
+        (last as f64 / middle.max(1) as f64, most(&memory) as f64 / f64::from(1 << 20), |took: Duration| {
+            size as f64 / took.as_secs_f64()
+        });
+    Ok(Report {
+        bench: "flow".into(),
+        engine: "embedded, the real program, events by HTTP in requests of 500, synced before each answer"
+            .into(),
+        machine: machine(),
+        figures: vec![
+            Figure::bound("memory of the last third against the middle one", growth, "times", GROWTH_MAX),
+            Figure::bound("memory at most", mib, "MiB", mib),
+            Figure::bound("events taken", rate(published), "per second", rate(published)),
+            Figure::bound("events taken and written into days", rate(arrived), "per second", rate(published)),
+        ],
+        oracle: Oracle {
+            checked: format!("{ASKED} persons have every entry, and the memory is within its bound"),
+            held: held && growth <= GROWTH_MAX,
+        },
+    })
+}
+
+fn write_follows(file: &Path, authors: usize) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(File::create(file)?);
+    for n in 0..authors {
+        writeln!(
+            out,
+            r#"{{"id":"f{n}","source":"bench","type":"tidings.follow","person":"person-{n}","target":"author:{n}"}}"#
+        )?;
+    }
+    Ok(out.flush()?)
+}
+
+fn write_events(file: &Path, size: usize, authors: usize) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(File::create(file)?);
+    for n in 0..size {
+        let author = n % authors;
+        writeln!(
+            out,
+            r#"{{"id":"e{n}","source":"bench","type":"work.added","subject":"work:{n}","title":"Work {n}","author":"author:{author}"}}"#
+        )?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Publishes all events, looking at the memory of `up` meanwhile.
+async fn publish(
+    bed: &Bed,
+    up: &Up,
+    size: usize,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<Vec<u64>> {
+    let clock = Clock::real(0);
+    let mut feeding = bed.beside("data", &["publish", "--file", "events.ndjson"])?;
+    let mut memory = vec![up.memory()?];
+    loop {
+        if let Some(status) = feeding.try_wait()? {
+            ensure!(status.success(), "the events could not be published");
+            return Ok(memory);
+        }
+        clock.sleep_until(clock.now() + LOOK_MS).await;
+        memory.push(up.memory()?);
+        if memory.len() % 40 == 0 {
+            let mib = memory.last().copied().unwrap_or(0) >> 20;
+            progress(&format!("flow: {size} events on their way, {mib} MiB"));
+        }
+    }
+}
+
+/// Waits until some persons have all that is theirs; says whether nobody has more.
+async fn arrived(
+    bed: &Bed,
+    up: &Up,
+    each: usize,
+    authors: usize,
+    memory: &mut Vec<u64>,
+) -> anyhow::Result<bool> {
+    let (clock, watch) = (Clock::real(0), Stopwatch::start());
+    for n in (0..authors).step_by(authors.div_ceil(ASKED)) {
+        loop {
+            let entries = bed.entries("data", &format!("person-{n}")).context("ask for a person's days")?;
+            if entries >= each {
+                if entries > each {
+                    return Ok(false);
+                }
+                break;
+            }
+            if watch.elapsed() > PATIENCE {
+                bail!("person-{n} has {entries} of {each} entries after {} s", PATIENCE.as_secs());
+            }
+            memory.push(up.memory()?);
+            clock.sleep_until(clock.now() + LOOK_MS).await;
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,131 @@
+//! The real program as a child: `up` on a directory of its own, and commands that talk to it.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context as _, ensure};
+use runtime::clock::Stopwatch;
+
+const CATALOGUE: &str = r"catalogue: bench
+subjects:
+  work: {title: text, author: ref author}
+  author: {name: text}
+kinds:
+  news:
+    on: work.added
+    to: {followers_of: author}
+    says: '{{ subject.title }}'
+    plans: [daily]
+plans:
+  daily:
+    channel: email
+    close: {daily: '09:00', zone: person}
+    look_back: 7d
+    from: Bench <bench@example.org>
+    headline: News
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: News, kinds: [news], most: 8, order: newest}
+";
+const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>{% for i in items %}{{ i.says }} {% endfor %}</mj-text></mj-column></mj-section></mj-body></mjml>";
+const TEXT: &str = "{% for i in items %}{{ i.says }}\n{% endfor %}";
+
+/// The program, and a folder for everything that it needs.
+pub struct Bed {
+    program: PathBuf,
+    dir: tempfile::TempDir,
+}
+
+/// A running `up`; ended when it is dropped.
+pub struct Up {
+    child: Child,
+    /// From its start until it said where it listens.
+    pub ready: Duration,
+}
+
+impl Bed {
+    pub fn new(program: &Path) -> anyhow::Result<Self> {
+        let dir = tempfile::tempdir()?;
+        fs::write(dir.path().join("catalogue.yaml"), CATALOGUE)?;
+        fs::write(dir.path().join("mail.mjml"), MJML)?;
+        fs::write(dir.path().join("mail.txt"), TEXT)?;
+        Ok(Self { program: program.to_owned(), dir })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn command(&self, data: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        // Nothing of whoever runs the bench: not their settings, and not their directory.
+        command.current_dir(self.dir.path()).env_clear();
+        command.arg("--data-dir").arg(self.path(data)).args(["--tenant", "bench"]);
+        command
+    }
+
+    /// Starts `up` and waits until it says where it listens.
+    pub fn up(&self, data: &str) -> anyhow::Result<Up> {
+        let watch = Stopwatch::start();
+        let mut command = self.command(data);
+        command
+            .arg("up")
+            .args(["--listen", "127.0.0.1:0", "--log", "warn", "--catalogue"])
+            .arg(self.dir.path());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().context("start `up`")?;
+        let out = child.stdout.take().context("the output of `up`")?;
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line)?;
+        let up = Up { child, ready: watch.elapsed() };
+        ensure!(line.starts_with("http://"), "`up` did not say where it listens, but `{}`", line.trim());
+        Ok(up)
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, data: &str, arguments: &[&str]) -> anyhow::Result<Output> {
+        let output = self.command(data).args(arguments).output().context("run a command")?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(output.status.success(), "`{}` failed: {}", arguments.join(" "), said.trim());
+        Ok(output)
+    }
+
+    /// Starts a command that runs beside.
+    pub fn beside(&self, data: &str, arguments: &[&str]) -> anyhow::Result<Child> {
+        let mut command = self.command(data);
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().context("start a command")
+    }
+
+    /// How many entries a person has.
+    pub fn entries(&self, data: &str, person: &str) -> anyhow::Result<usize> {
+        let output = self.run(data, &["days", person, "--since", "21d", "--json"])?;
+        let days: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let days = days["days"].as_array().context("the days")?;
+        Ok(days.iter().filter_map(|day| day["entries"].as_array()).map(Vec::len).sum())
+    }
+}
+
+impl Up {
+    /// Bytes of memory that it holds by now.
+    pub fn memory(&self) -> anyhow::Result<u64> {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("ask for its memory")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("its memory")?;
+        let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().context("its memory")?;
+        Ok(kib * 1024)
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        // What was acknowledged is on disk; nothing else is asked of it.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,202 @@
+//! Changes: what happened to a subject or to several at once, and whom the change itself lists.
+
+use std::collections::BTreeMap;
+
+use catalogue::{
+    Audience, BadField, Catalogue,
+    problem::{did_you_mean, one_of},
+};
+use model::{
+    Event, EventKey, Listed, Millis, Person, Score, State, SubjectRef, Tenant, limits::ID_BYTES_MAX,
+};
+use wire::{Cloud, cloud::CloudPerson};
+
+use crate::{
+    admit::{Refused, declared, named_wrong, pointer, refuse},
+    config::{EXTRA_BYTES_MAX, LISTED_MAX, PERSONS_MAX, SUBJECTS_MAX},
+};
+
+/// An admitted change: as many events as it has subjects, written out only when they are announced.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Change {
+    pub tenant: Tenant,
+    pub what: String,
+    pub actor: Option<Person>,
+    pub occurred: Millis,
+    /// Each once, in the order of the change.
+    pub subjects: Vec<(EventKey, SubjectRef)>,
+    /// What is stated of the subjects, by their type.
+    pub states: BTreeMap<String, State>,
+    /// Each once, in order.
+    pub persons: Vec<Listed>,
+}
+
+impl Change {
+    pub fn events(&self) -> impl Iterator<Item = Event> {
+        self.subjects.iter().map(|(key, subject)| Event {
+            tenant: self.tenant.clone(),
+            key: *key,
+            what: self.what.clone(),
+            subject: subject.clone(),
+            actor: self.actor.clone(),
+            occurred: self.occurred,
+            persons: self.persons.clone(),
+            state: self.states.get(subject.kind()).cloned().unwrap_or_default(),
+        })
+    }
+
+    /// About how many bytes its events take beyond what came in: those of one subject take no more than
+    /// the change itself, of which there are only so many.
+    pub fn extra_bytes(&self) -> usize {
+        const NUMBERS: usize = 24;
+        if self.subjects.len() == 1 {
+            return 0;
+        }
+        let persons = self.persons.iter().map(|listed| listed.person.as_str().len() + NUMBERS);
+        let cells = self.states.values().flat_map(|state| &state.cells);
+        let cells = cells.map(|(name, cell)| {
+            name.len() + NUMBERS + cell.value.as_ref().map_or(0, |value| value.to_string().len())
+        });
+        self.subjects.len() * (persons.sum::<usize>() + cells.sum::<usize>())
+    }
+}
+
+/// Judges a change whose time is good.
+pub(crate) fn judge(
+    cloud: Cloud,
+    tenant: &Tenant,
+    occurred: Millis,
+    catalogue: &Catalogue,
+) -> Result<Change, Refused> {
+    for (name, text) in [("/id", &cloud.id), ("/source", &cloud.source), ("/type", &cloud.what)] {
+        if text.trim().is_empty() {
+            return refuse(name, "it is empty");
+        }
+    }
+    if cloud.what.len() > ID_BYTES_MAX || cloud.what.chars().any(char::is_control) {
+        return refuse("/type", format!("it has more than {ID_BYTES_MAX} bytes or a control character"));
+    }
+    let subjects = subjects(&cloud)?;
+    let version = cloud.version.unwrap_or(occurred.0);
+    let mut states = BTreeMap::new();
+    for (at, subject) in &subjects {
+        declared(subject, at, catalogue)?;
+        fits(&cloud.what, subject, at, catalogue)?;
+        // What may be stated depends on the type alone.
+        if !states.contains_key(subject.kind()) {
+            let state = catalogue.state(subject, &cloud.data, version).map_err(|bad| match &bad {
+                BadField::Subject { .. } => Refused::new(at, bad.to_string()),
+                BadField::Field { field, .. } => Refused::new(pointer(field), bad.to_string()),
+            })?;
+            states.insert(subject.kind().to_owned(), state);
+        }
+    }
+    let persons = listed(&cloud, subjects.len(), catalogue)?;
+    let actor = cloud.actor.as_deref().map(Person::new).transpose();
+    let actor = actor.map_err(|bad| Refused::new("/actor", named_wrong(&bad)))?;
+    let subjects = keyed(tenant, &cloud, subjects)?;
+    let change =
+        Change { tenant: tenant.clone(), what: cloud.what, actor, occurred, subjects, states, persons };
+    match change.extra_bytes() {
+        0..=EXTRA_BYTES_MAX => Ok(change),
+        more => {
+            let reason = format!("written out for each subject this has {more} bytes");
+            refuse("/subjects", format!("{reason}, more than {EXTRA_BYTES_MAX}: send it in parts"))
+        }
+    }
+}
+
+/// The subjects, each once, with where they stand.
+fn subjects(cloud: &Cloud) -> Result<Vec<(String, SubjectRef)>, Refused> {
+    let many = cloud.subjects.iter().enumerate().map(|(i, text)| (format!("/subjects/{i}"), text));
+    let given: Vec<(String, &String)> = match (&cloud.subject, cloud.subjects.len()) {
+        (None, 0) => return refuse("/subject", "it is missing"),
+        (Some(one), 0) => vec![("/subject".to_owned(), one)],
+        (None, 1..=SUBJECTS_MAX) => many.collect(),
+        (None, more) => return refuse("/subjects", format!("{more} subjects, more than {SUBJECTS_MAX}")),
+        (Some(_), _) => return refuse("/subjects", "there is `subject` beside it"),
+    };
+    let mut subjects: Vec<(String, SubjectRef)> = Vec::new();
+    for (at, text) in given {
+        let subject = SubjectRef::new(text).map_err(|bad| Refused::new(&at, named_wrong(&bad)))?;
+        if !subjects.iter().any(|(_, other)| *other == subject) {
+            subjects.push((at, subject));
+        }
+    }
+    Ok(subjects)
+}
+
+/// The key of each event. That of one subject alone is the change's own; of several, the subject is a part
+/// of it, so that the same change again gives the same keys in whatever order it lists them.
+fn keyed(
+    tenant: &Tenant,
+    cloud: &Cloud,
+    subjects: Vec<(String, SubjectRef)>,
+) -> Result<Vec<(EventKey, SubjectRef)>, Refused> {
+    let alone = subjects.len() == 1;
+    if !alone && cloud.id.contains(SEPARATOR) {
+        return refuse("/id", "it has a control character");
+    }
+    let key = |subject: &SubjectRef| {
+        let id = if alone { cloud.id.clone() } else { format!("{}{SEPARATOR}{subject}", cloud.id) };
+        EventKey::of(tenant, &cloud.source, &id)
+    };
+    Ok(subjects.into_iter().map(|(_, subject)| (key(&subject), subject)).collect())
+}
+
+/// Between the id of a change and the subject of one of its events.
+const SEPARATOR: char = '\0';
+
+/// The subjects that events of this name are about are those of its kinds; other names are free.
+fn fits(what: &str, subject: &SubjectRef, at: &str, catalogue: &Catalogue) -> Result<(), Refused> {
+    match catalogue.kinds_on(what).find(|kind| kind.subject() != subject.kind()) {
+        None => Ok(()),
+        Some(kind) => refuse(at, format!("`{what}` is about `{}:id`, not `{subject}`", kind.subject())),
+    }
+}
+
+/// Whom the change lists, each once with their best score.
+fn listed(cloud: &Cloud, subjects: usize, catalogue: &Catalogue) -> Result<Vec<Listed>, Refused> {
+    if cloud.persons.is_empty() {
+        return Ok(Vec::new());
+    }
+    tells_listed(&cloud.what, catalogue)?;
+    let many = cloud.persons.len();
+    if many > PERSONS_MAX {
+        return refuse("/persons", format!("{many} persons, more than {PERSONS_MAX}"));
+    }
+    let mut best: BTreeMap<Person, Score> = BTreeMap::new();
+    for (i, CloudPerson { person, score }) in cloud.persons.iter().enumerate() {
+        let at = |part: &str| format!("/persons/{i}{part}");
+        let person = Person::new(person).map_err(|bad| Refused::new(at(""), named_wrong(&bad)))?;
+        let score = Score::new(score.unwrap_or_default())
+            .ok_or_else(|| Refused::new(at("/score"), "it is not a number"))?;
+        best.entry(person).and_modify(|best| *best = score.max(*best)).or_insert(score);
+    }
+    if best.len() * subjects > LISTED_MAX {
+        let told = format!("{} persons for each of {subjects} subjects", best.len());
+        return refuse("/persons", format!("{told}, more than {LISTED_MAX} in all: send it in parts"));
+    }
+    Ok(best.into_iter().map(|(person, score)| Listed { person, score }).collect())
+}
+
+/// A list that no kind reads would tell nobody, and nobody would notice.
+fn tells_listed(what: &str, catalogue: &Catalogue) -> Result<(), Refused> {
+    if catalogue.kinds_on(what).any(|kind| kind.to == Audience::Listed) {
+        return Ok(());
+    }
+    let is_told = catalogue.kinds_on(what).next().is_some();
+    let all = || catalogue.kinds.values().filter(|kind| kind.to == Audience::Listed);
+    let mut names: Vec<&str> = all().map(|kind| kind.on.as_str()).collect();
+    names.dedup();
+    let help = match names.as_slice() {
+        [] => "the catalogue has no such kind".to_owned(),
+        names => {
+            let such = || format!("such kinds are on {}", one_of(names.iter().copied()));
+            // A name that is told otherwise is hardly a slip.
+            let near = did_you_mean(what, names.iter().copied()).filter(|_| !is_told);
+            near.unwrap_or_else(such)
+        }
+    };
+    refuse("/persons", format!("no kind with `to: listed` is told on `{what}`: {help}"))
+}

@@ -1,0 +1,209 @@
+//! What a checked Ready becomes: what is said once, where, and which headers go with it.
+
+use std::collections::BTreeMap;
+
+use catalogue::Catalogue;
+use courier::Message;
+use model::{
+    Because, Channel, EntryKey, EventKey, Kind, Millis, Person, Place, PlanName, ReadyId, Reason, Score,
+    State, SubjectRef, Tenant, Value, World,
+    civil::Zones,
+    person::profile,
+    ready::{Ready, ReadyEntry},
+};
+use render::Renderer;
+use wire::token::{SECRET_BYTES, Secret, Token, read};
+
+use crate::{
+    check::{Checked, Facts},
+    links::Links,
+    message::Making,
+};
+
+const CATALOGUE: &str = r#"
+catalogue: shows
+subjects:
+  show:  {title: text, maker: ref maker, place: place, one: person, two: person}
+  maker: {name: text}
+kinds:
+  followed_show: {on: show.announced, to: {followers_of: maker}, says: 'f {{ subject.title }}', plans: [daily]}
+  near_show:   {like: followed_show, to: {near: place, within: 40 km}, says: 'n {{ subject.title }}'}
+  picked:        {like: followed_show, to: listed, says: 'p {{ subject.title }}'}
+  matched:       {like: followed_show, to: {mutual: [one, two]}, says: 'm {{ other }}'}
+plans:
+  daily:
+    channel: email
+    close: {daily: "09:00", zone: person}
+    look_back: 7d
+    once_per: ONCE
+    from: Shows <news@shows.example>
+    headline: News
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: Followed, kinds: [followed_show], most: 2}
+      - {title: Near, kinds: [near_show], most: 2}
+      - {title: More, kinds: [picked, matched], most: 2}
+"#;
+
+const TEXT: &str = "{% for s in sections %}[{{ s.title }}:{% for i in s.items %} {{ i.says }} ({{ i.why }}{% if i.distance %}; {{ i.distance }}{% endif %}){% if i.maybe %}?{% endif %}{% endfor %}]{% endfor %}{% if unsubscribe %} {{ unsubscribe }}{% endif %}";
+
+/// An entry: its section, its subject, and the kinds it is told under.
+type Line = (u16, &'static str, &'static [&'static str]);
+
+fn entry(n: usize, (section, subject, kinds): &Line) -> ReadyEntry {
+    let reason = |kind: &&str| {
+        let because = match *kind {
+            "followed_show" => Because::Follows(SubjectRef::new("maker:1").unwrap()),
+            "near_show" => Because::Near,
+            "matched" => Because::Mutual(Person::new("ben").unwrap()),
+            _ => Because::Listed(Score::default()),
+        };
+        Reason { kind: Kind::new(kind).unwrap(), because }
+    };
+    ReadyEntry {
+        key: EntryKey { occurred: Millis(0), event: EventKey([u8::try_from(n).unwrap(); 16]) },
+        subject: SubjectRef::new(subject).unwrap(),
+        reasons: kinds.iter().map(reason).collect(),
+        section: *section,
+        maybe: n == 1,
+    }
+}
+
+fn tenant() -> Tenant {
+    Tenant::new("main").unwrap()
+}
+
+fn ready(entries: Vec<ReadyEntry>) -> Ready {
+    Ready {
+        id: ReadyId([9; 16]),
+        tenant: tenant(),
+        person: Person::new("ann").unwrap(),
+        plan: PlanName::new("daily").unwrap(),
+        key: "".into(),
+        opening: Millis(0),
+        channel: Channel::Email,
+        attempt: 0,
+        due: Millis::parse("2026-11-24T08:00:00Z").unwrap(),
+        expires: Millis(i64::MAX),
+        entries,
+        more: vec![0, 0, 0],
+    }
+}
+
+fn world() -> World {
+    let show = |title: &str| {
+        let place = Value::Place(Place { lat: 52.40, lon: 13.06 });
+        State::at(1, [("title", Some(Value::text(title))), ("place", Some(place))])
+    };
+    let maker = State::at(1, [("name", Some(Value::text("Mira")))]);
+    let subjects = [("show:1", show("Tides")), ("show:2", show("Ink")), ("maker:1", maker)];
+    let subject = |(of, state)| ((tenant(), SubjectRef::new(of).unwrap()), state);
+    let named = |name: &str| State::at(1, [(profile::NAME, Some(Value::text(name)))]);
+    let ben = Person::new("ben").unwrap();
+    World {
+        subjects: subjects.map(subject).into(),
+        // Somebody of the same name elsewhere is somebody else.
+        persons: BTreeMap::from([
+            ((Tenant::new("another").unwrap(), ben.clone()), named("Bad")),
+            ((tenant(), ben), named("Ben")),
+        ]),
+        ..World::default()
+    }
+}
+
+fn made(once: &str, lines: &[Line], links: Option<&Links>) -> Message {
+    let files = |name: &str| match name {
+        "mail.mjml" => Ok("<mjml><mj-body></mj-body></mjml>".to_owned()),
+        _ => Ok(TEXT.to_owned()),
+    };
+    let catalogue = Catalogue::parse(&CATALOGUE.replace("ONCE", once), "catalogue.yaml", &files);
+    let catalogue = catalogue.unwrap_or_else(|problems| panic!("{problems}"));
+    let renderer = Renderer::new(&catalogue).unwrap();
+    let ready = ready(lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect());
+    let place = Value::Place(Place { lat: 52.52, lon: 13.405 });
+    let email = Value::text("ann@example.com");
+    let profile = State::at(1, [(profile::EMAIL, Some(email)), (profile::PLACE, Some(place))]);
+    let facts = Facts { profile, ..Facts::default() };
+    let checked = Checked { told: ready.entries.clone(), left: Vec::new() };
+    let (zones, world) = (Zones::bundled(), world());
+    let making = Making { catalogue: &catalogue, renderer: &renderer, zones: &zones, world: &world, links };
+    making.message(&ready, &facts, &checked).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+#[test]
+fn what_is_one_thing_is_said_once_with_every_reason() {
+    let check = |once: &str, lines: &[Line], expected: &str| {
+        // As one line, however it was wrapped.
+        let text = made(once, lines, None).text.trim_end().replace('\n', " ");
+        assert_eq!(text, expected, "{once} {lines:?}");
+    };
+    let followed: Line = (0, "show:1", &["followed_show"]);
+    let near: Line = (1, "show:1", &["near_show"]);
+    let other: Line = (1, "show:2", &["near_show"]);
+    let far = "27 km from you";
+    let both = format!("[Followed: f Tides (you follow Mira and it is near you; {far})?]");
+    check("subject", &[followed, near], &both);
+    check("mail", &[followed, near], &both);
+    check("subject", &[(0, "show:1", &["near_show", "followed_show"])], &both.replace('?', ""));
+    check(
+        "event",
+        &[followed, near],
+        &format!("[Followed: f Tides (you follow Mira)][Near: n Tides (it is near you; {far})?]"),
+    );
+    check(
+        "subject",
+        &[followed, other],
+        &format!("[Followed: f Tides (you follow Mira)][Near: n Ink (it is near you; {far})?]"),
+    );
+    // It was taken as a followed show, and by now it is only near: then it is said as such.
+    check("subject", &[(0, "show:1", &["near_show"])], &format!("[Near: n Tides (it is near you; {far})]"));
+    check("subject", &[(7, "show:1", &["picked"])], "[More: p Tides (picked for you)]");
+    check("subject", &[(2, "show:1", &["matched"])], "[More: m Ben (you and Ben)]");
+}
+
+#[test]
+fn headers_say_which_list_it_is_and_how_to_leave_it() {
+    let secret = Secret::new([7; SECRET_BYTES]);
+    let links = Links::new("https://mail.shows.example/out/", secret.clone());
+    let with = made("subject", &[(0, "show:1", &["followed_show"])], Some(&links));
+    let without = made("subject", &[(0, "show:1", &["followed_show"])], None);
+    let header = |message: &Message, name: &str| {
+        let found = message.headers.iter().find(|(other, _)| other == name);
+        found.map(|(_, value)| value.clone())
+    };
+    for message in [&with, &without] {
+        assert_eq!(header(message, "Auto-Submitted").as_deref(), Some("auto-generated"));
+        assert_eq!(header(message, "List-Id").as_deref(), Some("<daily.shows.shows.example>"));
+    }
+    assert_eq!(header(&with, "List-Unsubscribe-Post").as_deref(), Some("List-Unsubscribe=One-Click"));
+    assert_eq!(without.headers.len(), 2, "{:?}", without.headers);
+    let link = header(&with, "List-Unsubscribe").unwrap();
+    let link = link.trim_matches(['<', '>']);
+    assert!(with.text.contains(link), "{}", with.text);
+    let token = link.strip_prefix("https://mail.shows.example/out/u/").unwrap();
+    let expected = Token {
+        tenant: tenant(),
+        person: Person::new("ann").unwrap(),
+        plan: PlanName::new("daily").unwrap(),
+        channel: Channel::Email,
+    };
+    assert_eq!(read(token, &secret), Some(expected));
+    // Nobody's mail but theirs: what goes out can be written, and names no secret.
+    assert!(!format!("{links:?}").contains('7'), "{links:?}");
+}
+
+#[test]
+fn the_longest_names_still_make_a_mail_that_can_be_written() {
+    let long = |c: &str| c.repeat(model::limits::ID_BYTES_MAX);
+    let links = Links::new(&format!("https://{}.example", "x".repeat(130)), Secret::new([1; SECRET_BYTES]));
+    let ready = Ready {
+        tenant: Tenant::new(&long("t")).unwrap(),
+        person: Person::new(&long("p")).unwrap(),
+        plan: PlanName::new(&long("q")).unwrap(),
+        ..ready(Vec::new())
+    };
+    let mut message = made("subject", &[(0, "show:1", &["followed_show"])], None);
+    message.headers.push(("List-Unsubscribe".to_owned(), format!("<{}>", links.unsubscribe(&ready))));
+    courier::mime::write(&message).unwrap_or_else(|unfit| panic!("{unfit}"));
+}

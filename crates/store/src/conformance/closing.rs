@@ -1,0 +1,239 @@
+//! Promises about the end of days: scanned, closed, dropped.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use model::{Day, Row, entry::DayKey, limits::DAY_ROWS_READ_MAX};
+
+use super::{
+    Broken, Harness, Kept, Promise, held, same,
+    samples::{NOW, day_key, entries, every_row, hostile_names, read, today, write},
+};
+use crate::port::{DayRows, Store};
+
+pub(super) const PROMISES: &[Promise] = &[
+    Promise {
+        name: "a scan covers a day once",
+        says: "part after part tells every row of a day of all tenants once, and of no other day",
+        check: |harness| Box::pin(scanned(harness)),
+    },
+    Promise {
+        name: "a part of a scan has its size",
+        says: "a part has at most as many rows as asked for, and never more than a read may return",
+        check: |harness| Box::pin(sized(harness)),
+    },
+    Promise {
+        name: "a scan keeps persons whole",
+        says: "the rows of a person come in one part, unless they are more than a part may have",
+        check: |harness| Box::pin(whole(harness)),
+    },
+    Promise {
+        name: "a closed day takes no rows",
+        says: "days before the one given take no more rows, also after a crash, all others do, and it is never undone",
+        check: |harness| Box::pin(closed(harness)),
+    },
+    Promise {
+        name: "a closed day is still read",
+        says: "what is in a closed day can be read and scanned, also after a crash",
+        check: |harness| Box::pin(still_read(harness)),
+    },
+    Promise {
+        name: "dropped days are gone",
+        says: "every day before the one given goes, for good, and their number is told",
+        check: |harness| Box::pin(dropped(harness)),
+    },
+    Promise {
+        name: "no other day is dropped",
+        says: "the day given and all after it stay and take rows",
+        check: |harness| Box::pin(not_dropped(harness)),
+    },
+    Promise {
+        name: "a dropped day never comes back",
+        says: "rows that come for a dropped day are not taken, also after a crash, and that is no error",
+        check: |harness| Box::pin(stays_dropped(harness)),
+    },
+];
+
+/// The rows of a scan by person, and how many parts each person was in.
+type Scanned = BTreeMap<DayKey, (Vec<Row>, usize)>;
+
+async fn scan(store: &Arc<dyn Store>, day: Day, most: usize) -> Result<Scanned, Broken> {
+    let (mut found, mut from) = (Scanned::new(), None);
+    for _ in 0..10_000 {
+        let part = store.scan(day, from.as_deref(), most).await?;
+        let rows = part.rows.iter().map(|of| of.rows.len()).sum::<usize>();
+        held(format!("{rows} rows in a part of {most}"), rows <= most)?;
+        for of in part.rows {
+            held(format!("nothing of {:?}", of.key), !of.rows.is_empty())?;
+            let (rows, parts) = found.entry(of.key).or_default();
+            rows.extend(of.rows);
+            *parts += 1;
+        }
+        match part.next {
+            Some(next) => from = Some(next),
+            None => return Ok(found),
+        }
+    }
+    Err(Broken("the parts do not end".into()))
+}
+
+async fn scanned(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let (mut written, mut expected) = (Vec::new(), BTreeMap::new());
+    for (n, of) in (0_u16..).zip(["a", "ab", "main"]) {
+        for (m, who) in (0_u16..).zip(hostile_names()) {
+            let key = day_key(of, &who, today())?;
+            let rows = entries(0, 1 + (n + m) % 4, key.day)?;
+            written.push(DayRows { key: key.clone(), rows: rows.clone() });
+            let other = DayKey { day: today().plus(1), ..key.clone() };
+            written.push(DayRows { rows: entries(8, 9, other.day)?, key: other });
+            expected.insert(key, rows);
+        }
+    }
+    let every = day_key("main", "zoe", today())?;
+    expected.insert(every.clone(), every_row(today())?);
+    written.push(DayRows { key: every, rows: every_row(today())? });
+    store.write(written, NOW).await?;
+    for crashes in 0..2 {
+        for most in [1, 2, 3, 7, 100, usize::MAX] {
+            let mut found = BTreeMap::new();
+            for (key, (mut rows, _)) in scan(&store, today(), most).await? {
+                rows.sort();
+                found.insert(key, rows);
+            }
+            same(format!("by parts of {most} after {crashes} crashes"), &found, &expected)?;
+        }
+        store = harness.crash(store).await?;
+    }
+    same("a day without rows", &scan(&store, today().plus(5), 10).await?, &Scanned::new())
+}
+
+async fn sized(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let rows = entries(0, u16::try_from(DAY_ROWS_READ_MAX + 500).unwrap_or(u16::MAX), today())?;
+    write(&*store, &day_key("main", "ann", today())?, &rows).await?;
+    write(&*store, &day_key("main", "bob", today())?, &rows[..10]).await?;
+    for (asked, most) in [(1, 1), (100, 100), (usize::MAX, DAY_ROWS_READ_MAX)] {
+        let part = store.scan(today(), None, asked).await?;
+        let rows = part.rows.iter().map(|of| of.rows.len()).sum::<usize>();
+        held(format!("{rows} rows in a part of {asked}"), (1..=most).contains(&rows))?;
+        held("a part that is not the last names no next", part.next.is_some())?;
+    }
+    Ok(())
+}
+
+async fn whole(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let mut written = Vec::new();
+    for n in 0..60_u16 {
+        let key = day_key("main", &format!("p{n}"), today())?;
+        // One has more than fit into a part.
+        let rows = entries(0, if n == 30 { 50 } else { 1 + n % 7 }, key.day)?;
+        written.push(DayRows { key, rows });
+    }
+    store.write(written.clone(), NOW).await?;
+    for most in [7, 8, 20] {
+        let found = scan(&store, today(), most).await?;
+        for of in &written {
+            let (rows, parts) = found.get(&of.key).map_or((0, 0), |(rows, parts)| (rows.len(), *parts));
+            same(format!("rows of {:?}", of.key), &rows, &of.rows.len())?;
+            held(format!("{:?} in {parts} parts of {most}", of.key), parts == 1 || rows > most)?;
+        }
+    }
+    Ok(())
+}
+
+async fn closed(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let keys = days_around(&store).await?;
+    store.close_before(today()).await?;
+    // An earlier day closes nothing more, and opens nothing.
+    store.close_before(today().plus(-2)).await?;
+    for crashes in 0..2_u16 {
+        let news = keys.iter().map(|key| {
+            let rows = entries(10 + crashes, 11 + crashes, key.day)?;
+            Ok(DayRows { key: key.clone(), rows })
+        });
+        store.write(news.collect::<Result<_, Broken>>()?, NOW).await?;
+        let found = store.read(&keys, NOW).await?.iter().map(Vec::len).collect::<Vec<_>>();
+        let open = usize::from(3 + crashes);
+        same(format!("rows after {crashes} crashes"), &found, &vec![2, 2, 2, open, open, open, open])?;
+        // A day that had no rows when it was closed has none now.
+        let empty = day_key("main", "bob", today().plus(-1))?;
+        write(&*store, &empty, &entries(0, 2, empty.day)?).await?;
+        same("rows of somebody new in a closed day", &read(&*store, &empty).await?, &Vec::new())?;
+        store = harness.crash(store).await?;
+    }
+    Ok(())
+}
+
+async fn still_read(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let keys = days_around(&store).await?;
+    store.close_before(today()).await?;
+    for crashes in 0..2 {
+        for key in &keys {
+            let what = format!("in {key:?} after {crashes} crashes");
+            same(&what, &read(&*store, key).await?.len(), &2)?;
+            let scanned = scan(&store, key.day, 10).await?;
+            same(what, &scanned.get(key).map(|(rows, _)| rows.len()), &Some(2))?;
+        }
+        store = harness.crash(store).await?;
+    }
+    Ok(())
+}
+
+async fn days_around(store: &Arc<dyn Store>) -> Result<Vec<DayKey>, Broken> {
+    let keys: Vec<DayKey> =
+        (-3..=3).map(|days| day_key("main", "ann", today().plus(days))).collect::<Result<_, _>>()?;
+    for key in &keys {
+        write(&**store, key, &entries(0, 2, key.day)?).await?;
+    }
+    Ok(keys)
+}
+
+async fn dropped(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let keys = days_around(&store).await?;
+    same("dropped", &store.drop_before(today()).await?, &3)?;
+    same("dropped again", &store.drop_before(today()).await?, &0)?;
+    for crashes in 0..2 {
+        for key in &keys[..3] {
+            same(format!("in {key:?} after {crashes} crashes"), &read(&*store, key).await?, &Vec::new())?;
+        }
+        store = harness.crash(store).await?;
+    }
+    Ok(())
+}
+
+async fn not_dropped(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let keys = days_around(&store).await?;
+    store.drop_before(today()).await?;
+    for key in &keys[3..] {
+        write(&*store, key, &entries(5, 6, key.day)?).await?;
+    }
+    for crashes in 0..2 {
+        for key in &keys[3..] {
+            same(format!("in {key:?} after {crashes} crashes"), &read(&*store, key).await?.len(), &3)?;
+        }
+        store = harness.crash(store).await?;
+    }
+    Ok(())
+}
+
+async fn stays_dropped(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    let keys = days_around(&store).await?;
+    store.drop_before(today()).await?;
+    for crashes in 0..2 {
+        for key in &keys[..3] {
+            write(&*store, key, &entries(5, 6, key.day)?).await?;
+            let what = format!("in {key:?} after {crashes} crashes");
+            same(&what, &read(&*store, key).await?, &Vec::new())?;
+            same(what, &scan(&store, key.day, 10).await?, &Scanned::new())?;
+        }
+        same("dropped again", &store.drop_before(today()).await?, &0)?;
+        store = harness.crash(store).await?;
+    }
+    Ok(())
+}

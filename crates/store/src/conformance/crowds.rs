@@ -1,0 +1,259 @@
+//! Promises about crowds.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use model::{Crowd, Enrolment, Person, limits::SLICE_PERSONS_MAX, place::Cell};
+
+use super::{
+    Broken, Harness, Kept, Promise, held, same,
+    samples::{person, subject, tenant},
+};
+use crate::port::Store;
+
+pub(super) const PROMISES: &[Promise] = &[
+    Promise {
+        name: "enrolments are durable",
+        says: "an enrolment whose write has returned is there after a crash",
+        check: |harness| Box::pin(durable(harness)),
+    },
+    Promise {
+        name: "the newer enrolment wins",
+        says: "of the versions of an enrolment the highest stands in every order; at one version its end does",
+        check: |harness| Box::pin(newer_wins(harness)),
+    },
+    Promise {
+        name: "leaving is a row",
+        says: "an end that comes first keeps an older enrolment away that comes later",
+        check: |harness| Box::pin(leaving_is_a_row(harness)),
+    },
+    Promise {
+        name: "parts cover everybody once",
+        says: "part after part names everybody who belongs throughout exactly once, and nobody who does not, while others come and go",
+        check: |harness| Box::pin(covered(harness)),
+    },
+    Promise {
+        name: "a part has its size",
+        says: "a part names at most as many as asked for, and never more than a slice may",
+        check: |harness| Box::pin(sized(harness)),
+    },
+    Promise {
+        name: "both sides of a crowd agree",
+        says: "whether somebody belongs is told the same from both sides, in the order asked for",
+        check: |harness| Box::pin(agree(harness)),
+    },
+    Promise {
+        name: "crowds are apart",
+        says: "who follows, who is in a cell and who is known are crowds of their own, and so is each cell",
+        check: |harness| Box::pin(apart(harness)),
+    },
+];
+
+fn followers(of: &str) -> Result<Crowd, Broken> {
+    Ok(Crowd::Followers(subject(of)?))
+}
+
+fn enrolment(who: &str, crowd: &Crowd, version: i64, on: bool) -> Result<Enrolment, Broken> {
+    Ok(Enrolment { tenant: tenant("main")?, person: person(who)?, crowd: crowd.clone(), version, on })
+}
+
+/// Everybody who belongs, by parts of this size.
+async fn all(store: &Arc<dyn Store>, crowd: &Crowd, most: usize) -> Result<Vec<Person>, Broken> {
+    let tenant = tenant("main")?;
+    let (mut persons, mut from) = (Vec::new(), None);
+    for _ in 0..1_000 {
+        let part = store.members(&tenant, crowd, from.as_deref(), most).await?;
+        held(format!("{} in a part of {most}", part.persons.len()), part.persons.len() <= most)?;
+        persons.extend(part.persons);
+        match part.next {
+            Some(next) => from = Some(next),
+            None => return Ok(persons),
+        }
+    }
+    Err(Broken("the parts do not end".into()))
+}
+
+async fn belongs(store: &Arc<dyn Store>, who: &str, crowd: &Crowd) -> Result<bool, Broken> {
+    let of = (tenant("main")?, person(who)?, crowd.clone());
+    Ok(store.belongs(&[of]).await? == [true])
+}
+
+/// A crowd of each sort.
+fn one_of_each() -> Result<[Crowd; 3], Broken> {
+    Ok([followers("author:7")?, Crowd::Cell(Cell(0x8728_3082_9fff_ffff)), Crowd::Everyone])
+}
+
+async fn durable(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    for crowd in one_of_each()? {
+        for n in 0..3 {
+            store.enrol(vec![enrolment(&format!("p{n}"), &crowd, 1, true)?]).await?;
+            store = harness.crash(store).await?;
+        }
+        same(format!("{crowd} after a crash"), &all(&store, &crowd, 10).await?.len(), &3)?;
+        store.enrol(vec![enrolment("p1", &crowd, 2, false)?]).await?;
+        store = harness.crash(store).await?;
+        same(format!("{crowd} after an end and a crash"), &all(&store, &crowd, 10).await?.len(), &2)?;
+    }
+    Ok(())
+}
+
+async fn newer_wins(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let on_off = [(1, true), (2, false), (3, true)];
+    let off_on = [(1, false), (2, true), (3, false)];
+    let tied = [(2, true), (2, false), (1, true)];
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    let (one_by_one, at_once) = (followers("author:7")?, Crowd::Cell(Cell(7)));
+    for (versions, expected) in [(on_off, true), (off_on, false), (tied, false)] {
+        for order in orders {
+            let who = format!("{versions:?} {order:?}");
+            for at in order {
+                let one = enrolment(&who, &one_by_one, versions[at].0, versions[at].1)?;
+                store.enrol(vec![one.clone()]).await?;
+                store.enrol(vec![one]).await?;
+            }
+            same(&who, &belongs(&store, &who, &one_by_one).await?, &expected)?;
+            let many = order.map(|at| enrolment(&who, &at_once, versions[at].0, versions[at].1));
+            store.enrol(many.into_iter().collect::<Result<_, _>>()?).await?;
+            same(format!("{who} in one call"), &belongs(&store, &who, &at_once).await?, &expected)?;
+        }
+    }
+    Ok(())
+}
+
+async fn leaving_is_a_row(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    for crowd in one_of_each()? {
+        store.enrol(vec![enrolment("ann", &crowd, 9, false)?]).await?;
+        store = harness.crash(store).await?;
+        store.enrol(vec![enrolment("ann", &crowd, 8, true)?]).await?;
+        held("an older enrolment came back", !belongs(&store, "ann", &crowd).await?)?;
+        same(&crowd, &all(&store, &crowd, 10).await?, &Vec::new())?;
+        store.enrol(vec![enrolment("ann", &crowd, 10, true)?]).await?;
+        held("a newer enrolment did not stand", belongs(&store, "ann", &crowd).await?)?;
+    }
+    Ok(())
+}
+
+async fn covered(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    for (crowd, other) in [
+        (followers("author:7")?, followers("author:70")?),
+        (Crowd::Cell(Cell(255)), Crowd::Cell(Cell(256))),
+        (Crowd::Everyone, Crowd::Cell(Cell(0))),
+    ] {
+        covered_one(&store, &crowd, &other).await?;
+    }
+    Ok(())
+}
+
+async fn covered_one(store: &Arc<dyn Store>, crowd: &Crowd, other: &Crowd) -> Kept {
+    let of = tenant("main")?;
+    let mut start = Vec::new();
+    for n in 0..300 {
+        // Every fifth has left before; every seventh is in another crowd of nearly the same name.
+        start.push(enrolment(&format!("p{n:03}"), crowd, 1, true)?);
+        if n % 5 == 0 {
+            start.push(enrolment(&format!("p{n:03}"), crowd, 2, false)?);
+        }
+        if n % 7 == 0 {
+            start.push(enrolment(&format!("p{n:03}x"), other, 1, true)?);
+        }
+    }
+    store.enrol(start).await?;
+    let mut seen: BTreeMap<Person, usize> = BTreeMap::new();
+    let mut from = None;
+    for round in 0..1_000 {
+        let part = store.members(&of, crowd, from.as_deref(), 17).await?;
+        for person in part.persons {
+            *seen.entry(person).or_default() += 1;
+        }
+        // Others come, and go again, before, within and behind where we are.
+        let version = round / 3 + 1;
+        let coming =
+            (0..30).map(|n| enrolment(&format!("p{:03}new", n * 10), crowd, version, round % 2 == 0));
+        store.enrol(coming.collect::<Result<_, _>>()?).await?;
+        from = match part.next {
+            Some(next) => Some(next),
+            None => break,
+        };
+        held("the parts do not end", round < 900)?;
+    }
+    for n in 0..300 {
+        let who = person(&format!("p{n:03}"))?;
+        same(
+            format!("times that {who} was named"),
+            &seen.remove(&who).unwrap_or(0),
+            &usize::from(n % 5 != 0),
+        )?;
+    }
+    let strangers = seen.iter().find(|(who, times)| **times > 1 || !who.as_str().ends_with("new"));
+    held(format!("named but not once or not a member: {strangers:?}"), strangers.is_none())
+}
+
+async fn sized(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let of = tenant("main")?;
+    for crowd in [followers("author:7")?, Crowd::Everyone] {
+        let many = (0..SLICE_PERSONS_MAX + 50).map(|n| enrolment(&format!("p{n:05}"), &crowd, 1, true));
+        store.enrol(many.collect::<Result<_, _>>()?).await?;
+        for most in [1, 100, SLICE_PERSONS_MAX] {
+            let part = store.members(&of, &crowd, None, most).await?;
+            let persons = part.persons.len();
+            held(format!("{persons} in a part of {most}"), (1..=most).contains(&persons))?;
+            held("a part that is not the last names no next", part.next.is_some())?;
+        }
+        let part = store.members(&of, &crowd, None, usize::MAX).await?;
+        held(format!("{} in a slice", part.persons.len()), part.persons.len() <= SLICE_PERSONS_MAX)?;
+        let all = all(&store, &crowd, SLICE_PERSONS_MAX).await?;
+        same("all of them", &all.len(), &(SLICE_PERSONS_MAX + 50))?;
+    }
+    Ok(())
+}
+
+async fn agree(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let (of, crowds) = (tenant("main")?, one_of_each()?);
+    let mut asked = Vec::new();
+    let mut written = Vec::new();
+    for n in 0..40 {
+        for (m, crowd) in crowds.iter().enumerate() {
+            let who = format!("p{n}");
+            asked.push((of.clone(), person(&who)?, crowd.clone()));
+            match (n + m) % 3 {
+                0 => written.push(enrolment(&who, crowd, 1, true)?),
+                1 => written.push(enrolment(&who, crowd, 1, false)?),
+                _ => {}
+            }
+        }
+    }
+    store.enrol(written).await?;
+    let told = store.belongs(&asked).await?;
+    same("answers", &told.len(), &asked.len())?;
+    for crowd in crowds {
+        let mut one_side: Vec<Person> = all(&store, &crowd, 7).await?;
+        one_side.sort();
+        let on = asked.iter().zip(&told).filter(|((_, _, of), on)| **on && *of == crowd);
+        let mut other_side: Vec<Person> = on.map(|((_, person, _), _)| person.clone()).collect();
+        other_side.sort();
+        same(&crowd, &one_side, &other_side)?;
+        held("nobody belongs", !one_side.is_empty())?;
+    }
+    Ok(())
+}
+
+async fn apart(harness: &mut dyn Harness) -> Kept {
+    let store = harness.open().await?;
+    let mut crowds = one_of_each()?.to_vec();
+    // Cells whose numbers differ in one bit, and in what bytes they have.
+    let cells = (0..64).map(|bit| 1 << bit).chain([0, u64::MAX, u64::from_be_bytes(*b"author:7")]);
+    crowds.extend(cells.map(|cell| Crowd::Cell(Cell(cell))));
+    for (n, crowd) in crowds.iter().enumerate() {
+        same(format!("{crowd} before"), &all(&store, crowd, 10).await?, &Vec::new())?;
+        store.enrol(vec![enrolment(&format!("p{n}"), crowd, 1, true)?]).await?;
+    }
+    for (n, crowd) in crowds.iter().enumerate() {
+        same(crowd, &all(&store, crowd, 10).await?, &vec![person(&format!("p{n}"))?])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The tools of operators and of whoever asks why: release, archive, explain.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+pub const RELEASE: &str = "\
+What a window holds is told at once, with everything that is asked at a closing; what was told today is not \
+told again tomorrow. With --all so many windows a second are released; who stops it in the middle has \
+released a part, and may begin again.
+
+Examples:
+  tidings release --plan morning_mail --person ann
+  tidings release --plan morning_mail --all --per-second 50";
+
+pub const ARCHIVE: &str = "\
+Every row of the days before DAY goes to an Avro container file, and then the days are dropped, each as one \
+piece, while everything else goes on. Days from which a plan may still tell, or for which events may still \
+come, cannot go yet. The file's schema is schemas/archive.avsc.
+
+Examples:
+  tidings archive --before 2026-11-13
+  tidings archive --before 9d --out /backup/gallery.avro";
+
+pub const EXPLAIN: &str = "\
+An event is named by its key, by an entry as `tidings days` prints it, by source/id of the change, or by its \
+subject, which explains the latest events about it. A + speaks for being told, a - against it.
+
+Examples:
+  tidings explain --person ann --event item:1
+  tidings explain --person ann --event shop/order-17";
+
+#[derive(Debug, Args)]
+pub struct Release {
+    /// The plan whose windows are released
+    #[arg(long, value_name = "PLAN")]
+    pub plan: String,
+    /// For this person
+    #[arg(long, value_name = "PERSON", required_unless_present = "all", conflicts_with = "all")]
+    pub person: Option<String>,
+    /// For everybody who has a window of it open
+    #[arg(long)]
+    pub all: bool,
+    /// So many windows a second
+    #[arg(long, value_name = "N", default_value = "100", value_parser = super::some, requires = "all")]
+    pub per_second: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Archive {
+    /// Days before this one go: a date, or how long ago, such as 9d
+    #[arg(long, value_name = "DAY")]
+    pub before: String,
+    /// The file [default: archive-before-DAY.avro]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The person, by the id that services use for them
+    #[arg(long, value_name = "PERSON")]
+    pub person: String,
+    /// The event
+    #[arg(long, value_name = "EVENT")]
+    pub event: String,
+}

@@ -1,0 +1,98 @@
+//! A person's entries for a client that polls: pages, oldest first, from where the client is.
+//!
+//! What is new is not what occurred last: an event of yesterday may arrive today, and the fate of an entry
+//! changes days after it. So the client's place is no instant. Its [`Cursor`] holds, for every day that
+//! lives, how many entries the client has and what they were like; a day that is not what it was is given
+//! again from where it changed, or from a little before. A client keeps entries by their id, and of one id
+//! the one it was given last.
+
+mod cursor;
+#[cfg(test)]
+mod tests;
+
+use std::ops::RangeInclusive;
+
+use model::Day;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::days::Entry;
+
+use cursor::{Check, Seen};
+pub use cursor::{Cursor, Malformed};
+
+/// Entries of a page, unless it is said otherwise.
+pub const PAGE_ENTRIES: usize = 100;
+pub const PAGE_ENTRIES_MAX: usize = 500;
+/// How many days back, unless it is said otherwise.
+pub const DAYS_BACK: i32 = 7;
+
+/// What a client is given at once.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Page<'a> {
+    /// Oldest first, but for those of a day that is given again.
+    pub entries: Vec<&'a Entry>,
+    /// Where to go on.
+    pub next: String,
+    /// Whether there are more right now.
+    pub more: bool,
+}
+
+/// The next page for a client that is at `cursor`. `days` are the days that are looked at, oldest first, each
+/// with its entries in the order of their keys; of days that do not live any more the cursor is forgotten.
+pub fn page<'a>(
+    days: &'a [(Day, Vec<Entry>)],
+    lives: &RangeInclusive<Day>,
+    cursor: Cursor,
+    most: usize,
+) -> Page<'a> {
+    let (mut next, mut entries, mut more) = (cursor, Vec::new(), false);
+    next.days.retain(|day, _| lives.contains(day));
+    for (day, all) in days {
+        let beginnings = beginnings(all);
+        let from = next.days.get(day).map_or(0, |seen| seen.stands(&beginnings));
+        let upto = all.len().min(from + (most - entries.len().min(most)));
+        more |= upto < all.len();
+        if upto > from {
+            entries.extend(&all[from..upto]);
+            next.days.insert(*day, Seen::of(&beginnings, upto));
+        }
+    }
+    Page { entries, next: next.to_string(), more }
+}
+
+/// What the first 0, 1, 2 … entries are like: their keys, reasons and fates. Not the names of their subjects:
+/// to call something otherwise is no news.
+fn beginnings(entries: &[Entry]) -> Vec<Check> {
+    let mut hash = Sha256::new();
+    let check = |hash: &Sha256| {
+        let mut check = Check::default();
+        let whole = hash.clone().finalize();
+        check.iter_mut().zip(whole).for_each(|(to, from)| *to = from);
+        check
+    };
+    let mut beginnings = Vec::with_capacity(entries.len() + 1);
+    beginnings.push(check(&hash));
+    for Entry { entry, kinds, reasons, fates, .. } in entries {
+        put(&mut hash, entry);
+        for list in [kinds, reasons] {
+            put(&mut hash, &list.len().to_string());
+            list.iter().for_each(|text| put(&mut hash, text));
+        }
+        for fate in fates {
+            put(&mut hash, &fate.channel);
+            put(&mut hash, &fate.fate);
+            for text in [&fate.ready, &fate.journal, &fate.at] {
+                put(&mut hash, text.as_deref().unwrap_or_default());
+            }
+        }
+        beginnings.push(check(&hash));
+    }
+    beginnings
+}
+
+/// With its length before it, so that no two lists of texts are the same bytes.
+fn put(hash: &mut Sha256, text: &str) {
+    hash.update(text.len().to_be_bytes());
+    hash.update(text);
+}

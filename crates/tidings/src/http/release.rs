@@ -1,0 +1,54 @@
+//! Releasing windows by hand, as the command line asks for it.
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use model::{Millis, Person, PlanName};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Oops, Shared, admin::refuse};
+use crate::release::{self, Place, Release};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    plan: String,
+    /// One person; without, all of them, a part at a time.
+    person: Option<String>,
+    from: Option<String>,
+    most: Option<usize>,
+    /// When the release began; the first part's answer names it.
+    at: Option<i64>,
+}
+
+pub async fn release(State(app): Shared, Json(asked): Json<Asked>) -> Result<Response, Oops> {
+    let Some(plan) =
+        PlanName::new(&asked.plan).ok().filter(|plan| app.catalogue.plans.by_name.contains_key(plan))
+    else {
+        let names = app.catalogue.plans.by_name.keys().map(PlanName::as_str);
+        let help = catalogue::problem::did_you_mean(&asked.plan, names.clone())
+            .unwrap_or_else(|| format!("there is {}", catalogue::problem::one_of(names)));
+        return Ok(refuse(StatusCode::BAD_REQUEST, format!("there is no plan `{}`: {help}", asked.plan)));
+    };
+    let at = Millis(asked.at.unwrap_or(app.now().0));
+    let release = Release { tenant: app.tenant.clone(), plan, at };
+    let log = &*app.house.engines().topics;
+    if let Some(person) = &asked.person {
+        let person = match Person::new(person) {
+            Ok(person) => person,
+            Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
+        };
+        let released = usize::from(release::one(log, &release, &person).await?);
+        return Ok(Json(json!({"released": released, "at": at.0})).into_response());
+    }
+    let from = match asked.from.as_deref().map_or(Ok(Place::default()), str::parse) {
+        Ok(from) => from,
+        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, format!("{error:#}"))),
+    };
+    let part = release::some(log, &release, from, asked.most.unwrap_or(release::PART_MAX)).await?;
+    Ok(Json(json!({"released": part.released, "next": part.next, "at": at.0})).into_response())
+}

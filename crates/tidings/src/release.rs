@@ -1,0 +1,128 @@
+//! Releasing windows by hand: for one person, or for all who have a window of a plan open, some at a time.
+//!
+//! It only says so on the `inbox`; the owner of the person closes the window, with everything that a closing
+//! asks. What opened after the release began is not meant by it.
+
+use std::{collections::BTreeSet, fmt, str::FromStr};
+
+use anyhow::Context as _;
+use model::{Millis, Person, PlanName, Tenant, partition, person::PersonRecord};
+use serde::{Deserialize, Serialize};
+use topic::{NewRecord, Record, Topics};
+use wire::{Inbox, topics};
+
+/// Records read at once.
+const PAGE: usize = 2_000;
+/// Persons that one call releases at most.
+pub const PART_MAX: usize = 10_000;
+
+/// What is released.
+#[derive(Clone, Debug)]
+pub struct Release {
+    pub tenant: Tenant,
+    pub plan: PlanName,
+    /// When it was asked for: windows that opened later stay open.
+    pub at: Millis,
+}
+
+/// How far a release for all has come: a place in the log of windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    partition: u32,
+    offset: u64,
+}
+
+/// What one call came to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    pub released: usize,
+    /// Where to go on; `None` when all were looked at.
+    pub next: Option<String>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.partition, self.offset)
+    }
+}
+
+impl FromStr for Place {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let parts = text.split_once(':').context("a place is written `partition:offset`")?;
+        Ok(Self { partition: parts.0.parse()?, offset: parts.1.parse()? })
+    }
+}
+
+impl Release {
+    /// Whether a record has a window that is meant.
+    fn is_meant(&self, record: &PersonRecord) -> bool {
+        let meant = |window: &model::person::Window| {
+            window.plan == self.plan && window.opening <= self.at && !window.released
+        };
+        record.windows.iter().any(meant)
+    }
+
+    fn record(&self, person: &Person) -> anyhow::Result<NewRecord> {
+        let Self { tenant, plan, at } = self.clone();
+        let partition = partition::of_person(&tenant, person);
+        let key = wire::key::person(&tenant, person);
+        let inbox = Inbox::Release { tenant, person: person.clone(), plan, at };
+        Ok(NewRecord {
+            topic: topics::INBOX.into(),
+            partition,
+            key,
+            value: Some(wire::inbox::encode(&inbox)?),
+        })
+    }
+}
+
+/// Releases one person's window; says whether there is one.
+pub async fn one(log: &dyn Topics, release: &Release, person: &Person) -> anyhow::Result<bool> {
+    let record = crate::http::windows::of(log, &release.tenant, person).await?;
+    if !record.is_some_and(|record| release.is_meant(&record)) {
+        return Ok(false);
+    }
+    log.append(vec![release.record(person)?]).await?;
+    Ok(true)
+}
+
+/// Releases about `most` persons from a place on. What is closed meanwhile is written behind the place and
+/// looked at again, but its window is not meant any more.
+pub async fn some(log: &dyn Topics, release: &Release, from: Place, most: usize) -> anyhow::Result<Part> {
+    let bounds = log.bounds(topics::WINDOWS).await?;
+    let mut persons = BTreeSet::new();
+    let mut next = from;
+    while persons.len() < most.min(PART_MAX) {
+        let Some((first, end)) = bounds.get(next.partition as usize).copied() else { break };
+        next.offset = next.offset.max(first);
+        if next.offset >= end {
+            next = Place { partition: next.partition + 1, offset: 0 };
+            continue;
+        }
+        let page = PAGE.min(most.saturating_sub(persons.len()).max(1));
+        let records = log.read(topics::WINDOWS, next.partition, next.offset, page).await?;
+        // Compaction may leave nothing up to the end.
+        next.offset = records.last().map_or(end, |last| last.offset + 1);
+        for record in &records {
+            persons.extend(release.meant(record)?);
+        }
+    }
+    let done = next.partition as usize >= bounds.len();
+    let records: Vec<NewRecord> =
+        persons.iter().map(|person| release.record(person)).collect::<Result<_, _>>()?;
+    if !records.is_empty() {
+        log.append(records).await?;
+    }
+    Ok(Part { released: persons.len(), next: (!done).then(|| next.to_string()) })
+}
+
+impl Release {
+    /// The person of a record of the log, if their window is meant.
+    fn meant(&self, record: &Record) -> anyhow::Result<Option<Person>> {
+        let Some(value) = &record.value else { return Ok(None) };
+        let (tenant, person, record) = wire::window::decode(value)?;
+        Ok((tenant == self.tenant && self.is_meant(&record)).then_some(person))
+    }
+}

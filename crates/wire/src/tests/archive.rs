@@ -1,0 +1,260 @@
+//! Archives: rows come back, block by block, and what is no archive is an error.
+
+use std::{
+    cell::Cell,
+    fs,
+    io::{self, Read, Write},
+    rc::Rc,
+};
+
+use model::{Day, Row, entry::DayKey};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{arbitrary, describe, golden, samples};
+use crate::{
+    archive::{ArchiveDto, Writer, read},
+    event,
+};
+
+type Rows = Vec<(DayKey, Row)>;
+
+fn written(rows: &[(DayKey, Row)]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    for (of, row) in rows {
+        writer.append(of, row).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// All rows, or the first thing that was wrong.
+fn rows_of(bytes: &[u8]) -> Result<Rows, String> {
+    let rows = read(bytes).map_err(|error| error.reason)?;
+    rows.map(|row| row.map_err(|error| error.reason)).collect()
+}
+
+/// So many rows that they take several blocks, no two the same.
+fn many(count: i32) -> Rows {
+    let rows = samples::rows().into_iter().cycle().zip(0..count);
+    rows.map(|((of, row), day)| (DayKey { day: Day(day), ..of }, row)).collect()
+}
+
+/// A file is never the same twice, for blocks are kept apart by a random mark: what was written once is read.
+#[test]
+fn the_golden_is_read() {
+    let (bin, json) = (golden("archive.1.bin"), golden("archive.1.json"));
+    let rows = samples::rows();
+    let described: Value = rows.iter().map(|(of, row)| describe(ArchiveDto::of(of, row))).collect();
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
+        fs::write(&bin, written(&rows)).unwrap();
+        fs::write(&json, format!("{described:#}\n")).unwrap();
+    }
+    let expected: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    assert_eq!(described, expected);
+    assert_eq!(rows_of(&fs::read(&bin).unwrap()).unwrap(), rows);
+}
+
+#[test]
+fn an_archive_of_nothing_is_one() {
+    assert_eq!(rows_of(&written(&[])).unwrap(), []);
+}
+
+/// Counts what passes, and takes or gives only so much at once.
+struct Narrow<T> {
+    inner: T,
+    most: usize,
+    passed: Rc<Cell<usize>>,
+}
+
+impl<W: Write> Write for Narrow<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.inner.write(&bytes[..bytes.len().min(self.most)])?;
+        self.passed.set(self.passed.get() + taken);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<R: Read> Read for Narrow<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let most = bytes.len().min(self.most);
+        let read = self.inner.read(&mut bytes[..most])?;
+        self.passed.set(self.passed.get() + read);
+        Ok(read)
+    }
+}
+
+/// Neither side waits for the whole, and a file that takes little at a time gets all of it.
+#[test]
+fn memory_holds_a_block() {
+    let rows = many(20_000);
+    let passed = Rc::new(Cell::new(0));
+    let out = Narrow { inner: Vec::new(), most: 1_000, passed: passed.clone() };
+    let mut writer = Writer::new(out).unwrap();
+    let mut blocks = 0;
+    for (of, row) in &rows {
+        let before = passed.get();
+        writer.append(of, row).unwrap();
+        blocks += usize::from(passed.get() > before);
+    }
+    assert!(blocks > 10, "{blocks}");
+    let bytes = writer.finish().unwrap().inner;
+    assert_eq!(passed.get(), bytes.len());
+
+    passed.set(0);
+    let input = Narrow { inner: bytes.as_slice(), most: 1_000, passed: passed.clone() };
+    let mut back = read(input).unwrap();
+    assert_eq!(back.next().unwrap().unwrap(), rows[0]);
+    assert!(passed.get() < bytes.len() / 3, "{} of {}", passed.get(), bytes.len());
+    let rest: Rows = back.map(Result::unwrap).collect();
+    assert_eq!(rest, rows[1..]);
+}
+
+/// A file that is full after so many bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or_else(|| io::Error::other("the disk is full"))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_said() {
+    // Within the header, the first block, and what is written last.
+    for room in [100, 4_000, 8_000] {
+        let mut writer = Writer::new(Full(room)).unwrap();
+        let failed = many(2_000).iter().find_map(|(of, row)| writer.append(of, row).err());
+        match failed {
+            Some(error) => {
+                assert!(error.to_string().contains("the disk is full"), "{error}");
+                let (of, row) = &many(1)[0];
+                assert!(writer.append(of, row).unwrap_err().to_string().contains("an earlier row"));
+                assert!(writer.finish().err().unwrap().to_string().contains("an earlier row"));
+            }
+            None => assert!(writer.finish().err().unwrap().to_string().contains("the disk is full")),
+        }
+    }
+}
+
+/// A row that cannot be written leaves half of itself behind, so nothing may follow it.
+#[test]
+fn a_file_is_spoilt_by_half_a_row() {
+    let (of, row) = samples::rows().swap_remove(2);
+    let Row::Mark(mut mark) = row else { panic!("the sample's third row is a mark") };
+    mark.covers = vec![mark.covers[0]; crate::LIST_MAX + 1];
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    assert!(writer.append(&of, &Row::Mark(mark)).unwrap_err().to_string().contains("a list of 10001"));
+    let (of, row) = &samples::rows()[0];
+    assert!(writer.append(of, row).is_err());
+    assert!(writer.finish().is_err());
+}
+
+/// A cut never adds a row or changes one, and only between blocks is it not seen.
+#[test]
+fn a_cut_is_an_error_or_ends_between_blocks() {
+    let rows = many(1_500);
+    let bytes = written(&rows);
+    let between = |end: &usize| rows_of(&bytes[..*end]).is_ok_and(|found| rows.starts_with(&found));
+    let cuts = (0..bytes.len()).step_by(101).chain(bytes.len() - 20..bytes.len());
+    let unseen = cuts.filter(|end| rows_of(&bytes[..*end]).is_ok()).collect::<Vec<_>>();
+    assert!(unseen.len() < 3 && unseen.iter().all(between), "cuts at {unseen:?} were not seen");
+    // Behind the header is such a place.
+    let header = written(&[]).len();
+    assert!(between(&header));
+}
+
+#[test]
+fn what_is_no_archive_is_refused() {
+    let check = |bytes: &[u8], says: &str| {
+        let error = rows_of(bytes).unwrap_err();
+        assert!(error.contains(says), "{error}");
+    };
+    check(b"", "");
+    check(b"PK\x03\x04 an archive of another sort", "magic");
+    check(&event::encode(&samples::event()).unwrap(), "magic");
+    // A list that never ends, of a schema of its own.
+    let schema = r#"{"type":"record","name":"archive","namespace":"tidings","fields":[
+        {"name":"next","type":["null","archive"],"default":null}]}"#;
+    let schema = apache_avro::Schema::parse_str(schema).unwrap();
+    let bytes = apache_avro::Writer::new(&schema, Vec::new()).unwrap().into_inner().unwrap();
+    check(&bytes, "none of ours");
+}
+
+/// A block of a few bytes that becomes one of many millions.
+#[test]
+fn a_bomb_is_refused() {
+    let (of, row) = samples::rows().swap_remove(2);
+    let Row::Mark(mut mark) = row else { panic!("the sample's third row is a mark") };
+    mark.covers = vec![mark.covers[0]; crate::LIST_MAX];
+    let row = Row::Mark(mark);
+    let schema = apache_avro::Schema::parse_str(&super::schema_text("archive")).unwrap();
+    let mut bomb = apache_avro::Writer::builder()
+        .schema(&schema)
+        .writer(Vec::new())
+        .codec(apache_avro::Codec::Deflate(apache_avro::DeflateSettings::default()))
+        .block_size(16 * 1024 * 1024)
+        .human_readable(false)
+        .build()
+        .unwrap();
+    for _ in 0..20 {
+        bomb.append_ser(ArchiveDto::of(&of, &row)).unwrap();
+    }
+    let bytes = bomb.into_inner().unwrap();
+    assert!(bytes.len() < 100_000, "{}", bytes.len());
+    assert!(rows_of(&bytes).is_err());
+    // One such row alone is no bomb, and our own writer never puts so many into one block.
+    let rows = vec![(of, row); 20];
+    assert_eq!(rows_of(&written(&rows)).unwrap(), rows);
+}
+
+/// One row that means nothing does not take the others along.
+#[test]
+fn a_bad_row_is_a_value() {
+    let schema = apache_avro::Schema::parse_str(&super::schema_text("archive")).unwrap();
+    let plain = apache_avro::Writer::builder().schema(&schema).writer(Vec::new()).human_readable(false);
+    let (mut plain, rows) = (plain.build().unwrap(), samples::rows());
+    for (of, row) in &rows {
+        plain.append_ser(ArchiveDto::of(of, row)).unwrap();
+    }
+    let mut bytes = plain.into_inner().unwrap();
+    // A control character within the first person's name.
+    let name = bytes.windows(4).position(|part| part == b"\x06ann").unwrap();
+    bytes[name + 2] = 1;
+    let found: Vec<_> = read(bytes.as_slice()).unwrap().collect();
+    assert!(found[0].as_ref().unwrap_err().reason.contains("control character"));
+    let rest: Rows = found.into_iter().skip(1).map(Result::unwrap).collect();
+    assert_eq!(rest, rows[1..]);
+}
+
+proptest! {
+    #[test]
+    fn rows_come_back(rows in prop::collection::vec(arbitrary::row(), 0..20)) {
+        prop_assert_eq!(rows_of(&written(&rows)).unwrap(), rows);
+    }
+
+    #[test]
+    fn mutated_archives_never_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        behind in any::<bool>(),
+        more in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let mut bytes = fs::read(golden("archive.1.bin")).unwrap();
+        // The schema is most of a small file; what lies behind it is tried as often.
+        let from = if behind { written(&[]).len() } else { 0 };
+        for (at, byte) in changes {
+            let at = from + at.index(bytes.len() - from);
+            bytes[at] = byte;
+        }
+        bytes.extend(more);
+        drop(rows_of(&bytes));
+    }
+}

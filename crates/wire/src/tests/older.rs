@@ -1,0 +1,180 @@
+//! What earlier releases wrote: their goldens are read for ever, and mean what they meant.
+
+use std::{collections::BTreeSet, fs, sync::LazyLock};
+
+use apache_avro::{Reader, Schema, Writer, types::Value as AvroValue};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Sample, VERSIONS, describe, golden, samples, schema_text, schemas, version};
+use crate::{Undecodable, archive::ArchiveDto, codec::Codec, fingerprint};
+
+/// A golden of an earlier version.
+struct Earlier {
+    stem: String,
+    bytes: Vec<u8>,
+    json: Value,
+    decode: fn(&[u8]) -> Result<Value, Undecodable>,
+}
+
+static EARLIER: LazyLock<Vec<Earlier>> = LazyLock::new(|| {
+    let files = fs::read_dir(schemas().join("golden")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let samples = samples();
+    names.filter_map(|name| Earlier::new(name.strip_suffix(".json")?, &samples)).collect()
+});
+
+impl Earlier {
+    fn new(stem: &str, samples: &[Sample]) -> Option<Self> {
+        let (name, written) = stem.rsplit_once('.').unwrap();
+        let schema = name.split_once('-').map_or(name, |(schema, _)| schema);
+        if written.parse::<u32>().unwrap() == version(schema) {
+            return None;
+        }
+        let mut json: Value =
+            serde_json::from_slice(&fs::read(golden(&format!("{stem}.json"))).unwrap()).unwrap();
+        complete(&mut json);
+        Some(Self {
+            stem: stem.to_owned(),
+            bytes: fs::read(golden(&format!("{stem}.bin"))).unwrap(),
+            json,
+            decode: samples.iter().find(|sample| sample.schema == schema).unwrap().decode,
+        })
+    }
+}
+
+/// Fields that came later: what has the first one gets the second with the value that it had all along.
+fn added() -> [(&'static str, &'static str, Value); 6] {
+    [
+        ("because", "person", json!(null)),
+        ("because", "score", json!(null)),
+        ("plan_hash", "released", json!(false)),
+        ("occurred", "persons", json!([])),
+        ("type", "subjects", json!([])),
+        ("type", "persons", json!([])),
+    ]
+}
+
+fn complete(part: &mut Value) {
+    match part {
+        Value::Array(items) => items.iter_mut().for_each(complete),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(complete);
+            for (beside, name, value) in added() {
+                if fields.contains_key(beside) && !fields.contains_key(name) {
+                    fields.insert(name.to_owned(), value);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn earlier_goldens_are_read() {
+    for earlier in EARLIER.iter() {
+        assert_eq!((earlier.decode)(&earlier.bytes).unwrap(), earlier.json, "{}", earlier.stem);
+    }
+    let stems: BTreeSet<_> = EARLIER.iter().map(|earlier| earlier.stem.as_str()).collect();
+    let first = ["change.1", "event.1", "inbox-deferred.1", "inbox-follow.1", "ready.1", "window.1"];
+    assert!(first.iter().all(|stem| stems.contains(stem)), "{stems:?}");
+}
+
+#[test]
+fn nothing_of_an_earlier_golden_can_be_cut() {
+    for earlier in EARLIER.iter() {
+        for end in 0..earlier.bytes.len() {
+            assert!((earlier.decode)(&earlier.bytes[..end]).is_err(), "{} at {end}", earlier.stem);
+        }
+        let more = [earlier.bytes.as_slice(), &[0]].concat();
+        assert!((earlier.decode)(&more).is_err(), "{}", earlier.stem);
+    }
+}
+
+/// A file of rows is read through ours too, if its schema was ours once.
+#[test]
+fn an_earlier_archive_is_read_through_ours() {
+    let ours = schema_text("archive");
+    let mut older: Value = serde_json::from_str(&ours).unwrap();
+    let gone = json!({"name": "gone", "type": "string"});
+    older["fields"].as_array_mut().unwrap().insert(1, gone);
+    // What came later: a field with a default, within one of the two sorts of rows.
+    older["fields"][4]["type"][0]["fields"].as_array_mut().unwrap().pop();
+    let older = older.to_string();
+    let codec = Codec::new("test", &[&ours, &older]);
+    let (older, ours) = (Schema::parse_str(&older).unwrap(), Schema::parse_str(&ours).unwrap());
+    assert!(codec.knows(&older).unwrap() && codec.knows(&ours).unwrap());
+    assert!(!codec.knows(&Schema::parse_str("\"long\"").unwrap()).unwrap());
+
+    let rows = super::samples::rows();
+    let mut now = Writer::new(&ours, Vec::new()).unwrap();
+    for (of, row) in &rows {
+        now.append_ser(ArchiveDto::of(of, row)).unwrap();
+    }
+    let mut then = Writer::new(&older, Vec::new()).unwrap();
+    for value in Reader::new(now.into_inner().unwrap().as_slice()).unwrap() {
+        let AvroValue::Record(mut fields) = value.unwrap() else { panic!("a row is a record") };
+        fields.insert(1, ("gone".to_owned(), AvroValue::String("x".to_owned())));
+        if let AvroValue::Union(0, row) = &mut fields[4].1
+            && let AvroValue::Record(entry) = row.as_mut()
+        {
+            entry.pop();
+        }
+        then.append_value(AvroValue::Record(fields)).unwrap();
+    }
+    let then = then.into_inner().unwrap();
+    let found = Reader::new(then.as_slice()).unwrap().map(|value| {
+        let row: ArchiveDto<'_> = codec.resolve(value.unwrap()).unwrap();
+        describe(row)
+    });
+    let expected = rows.iter().map(|(of, row)| {
+        let mut row = describe(ArchiveDto::of(of, row));
+        if let Some(actor) = row.pointer_mut("/row/entry/actor") {
+            *actor = Value::Null;
+        }
+        row
+    });
+    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    assert!(crate::archive::read(then.as_slice()).is_err());
+}
+
+/// Every earlier schema is kept as it was.
+#[test]
+fn earlier_schemas_stay_as_they_were() {
+    let prints = [
+        ("change.1", "7fb033718020fa85"),
+        ("event.1", "8aa834e0c2a80b11"),
+        ("inbox.1", "bacee70d2e63c0d3"),
+        ("ready.1", "360bfd41d1076b83"),
+        ("window.1", "13cb5bb2f9be4f6b"),
+    ];
+    for (stem, print) in prints {
+        let text = fs::read_to_string(schemas().join(format!("old/{stem}.avsc"))).unwrap();
+        let found = fingerprint::standard(&Schema::parse_str(&text).unwrap()).unwrap();
+        let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((stem, found.as_str()), (stem, print));
+    }
+    let kept = VERSIONS.iter().map(|(_, version, _)| *version as usize - 1).sum::<usize>();
+    assert_eq!((fs::read_dir(schemas().join("old")).unwrap().count(), prints.len()), (kept, kept));
+}
+
+proptest! {
+    #[test]
+    fn mutated_earlier_records_never_panic(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let earlier = &EARLIER[which.index(EARLIER.len())];
+        let mut bytes = earlier.bytes.clone();
+        for (at, byte) in changes {
+            // The header stays, or little behind it would be tried.
+            let at = 10 + at.index(bytes.len() - 10);
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        drop((earlier.decode)(&bytes));
+    }
+}

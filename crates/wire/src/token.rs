@@ -1,0 +1,231 @@
+//! A token: the right to say one thing for one person without signing in, as the link of a mail carries it.
+//!
+//! It is text of URL-safe base64: a version, whose and what it is for, and an HMAC-SHA256 of all before it.
+//! Whoever has the secret can make and read it; nobody else can make one, or turn one person's into
+//! another's (law 12: the tenant is in it). It does not expire: a mail is opened years later, and "no more
+//! mail" must work then too. The same right is the same text.
+
+use std::fmt;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use hmac::{Hmac, Mac as _, digest::Key};
+use model::{Channel, Person, PlanName, Tenant};
+use sha2::Sha256;
+
+/// Bytes of the secret.
+pub const SECRET_BYTES: usize = 32;
+/// Characters of a token, at most: three names and a channel of full length.
+pub const TOKEN_CHARS_MAX: usize = 800;
+
+/// The form below. Another form is another number, and old links go on being read.
+const VERSION: u8 = 1;
+/// Bytes of the HMAC.
+const PROOF_BYTES: usize = 32;
+/// What else may ever be signed with this secret begins otherwise.
+const DOMAIN: &[u8] = b"tidings link\0";
+
+/// What a link may speak for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Token {
+    pub tenant: Tenant,
+    pub person: Person,
+    /// The plan whose message carried it.
+    pub plan: PlanName,
+    pub channel: Channel,
+}
+
+/// What tokens are signed with.
+#[derive(Clone)]
+pub struct Secret([u8; SECRET_BYTES]);
+
+impl Secret {
+    pub fn new(bytes: [u8; SECRET_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0; SECRET_BYTES];
+        if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    fn proof(&self, of: &[u8]) -> Hmac<Sha256> {
+        // A key is a whole block; HMAC itself fills a shorter one up with zeros.
+        let mut key = Key::<Hmac<Sha256>>::default();
+        for (byte, own) in key.iter_mut().zip(self.0) {
+            *byte = own;
+        }
+        let mut hmac = Hmac::<Sha256>::new(&key);
+        hmac.update(DOMAIN);
+        hmac.update(of);
+        hmac
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+/// The text of a token.
+pub fn sign(token: &Token, secret: &Secret) -> String {
+    let Token { tenant, person, plan, channel } = token;
+    let mut bytes = vec![VERSION];
+    for name in [tenant.as_str(), person.as_str(), plan.as_str(), channel.name()] {
+        // Names have at most 128 bytes, so that their length is a byte.
+        bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        bytes.extend_from_slice(name.as_bytes());
+    }
+    let proof = secret.proof(&bytes).finalize().into_bytes();
+    bytes.extend_from_slice(&proof);
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// What a text speaks for, if it was signed with this secret. Nothing is read of one that was not.
+pub fn read(text: &str, secret: &Secret) -> Option<Token> {
+    if text.len() > TOKEN_CHARS_MAX {
+        return None;
+    }
+    let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+    let (said, proof) = bytes.split_at_checked(bytes.len().checked_sub(PROOF_BYTES)?)?;
+    // Compared in a time that says nothing about where the two differ.
+    secret.proof(said).verify_slice(proof).ok()?;
+    let (version, rest) = said.split_first()?;
+    if *version != VERSION {
+        return None;
+    }
+    let (tenant, rest) = name(rest)?;
+    let (person, rest) = name(rest)?;
+    let (plan, rest) = name(rest)?;
+    let (channel, rest) = name(rest)?;
+    rest.is_empty().then_some(())?;
+    Some(Token {
+        tenant: Tenant::new(tenant).ok()?,
+        person: Person::new(person).ok()?,
+        plan: PlanName::new(plan).ok()?,
+        channel: Channel::parse(channel)?,
+    })
+}
+
+/// The next name, and what is behind it.
+fn name(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let (len, rest) = bytes.split_first()?;
+    let (name, rest) = rest.split_at_checked(usize::from(*len))?;
+    Some((str::from_utf8(name).ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn secret(n: u8) -> Secret {
+        Secret::new([n; SECRET_BYTES])
+    }
+
+    fn token(tenant: &str, person: &str, plan: &str) -> Token {
+        Token {
+            tenant: Tenant::new(tenant).unwrap(),
+            person: Person::new(person).unwrap(),
+            plan: PlanName::new(plan).unwrap(),
+            channel: Channel::Email,
+        }
+    }
+
+    #[test]
+    fn a_token_of_today_is_read_for_ever() {
+        let text = "AQRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWwMVAxF1FknzKbxfa8PdIiHnmteiphJNBR2UH557HvNfg";
+        assert_eq!(sign(&token("main", "ann", "morning_mail"), &secret(7)), text);
+        assert_eq!(read(text, &secret(7)), Some(token("main", "ann", "morning_mail")));
+    }
+
+    #[test]
+    fn what_is_signed_can_be_read_and_fits_into_an_address() {
+        let long = "ß".repeat(64);
+        for token in [token("main", "ann", "daily"), token(&long, &long, &long), token("a b", "c/d?e", "%")] {
+            let text = sign(&token, &secret(1));
+            assert_eq!(read(&text, &secret(1)), Some(token.clone()), "{token:?}");
+            assert_eq!(read(&text, &secret(2)), None, "{token:?}");
+            assert!(text.len() <= TOKEN_CHARS_MAX, "{}", text.len());
+            assert!(text.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c)), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_do_not_run_into_each_other() {
+        let one = sign(&token("ab", "c", "d"), &secret(1));
+        assert_ne!(one, sign(&token("a", "bc", "d"), &secret(1)));
+    }
+
+    /// Signs bytes that no `sign` would make: only whoever has the secret can, and even then nothing breaks.
+    fn forged(said: &[u8]) -> String {
+        let proof = secret(1).proof(said).finalize().into_bytes();
+        URL_SAFE_NO_PAD.encode([said, &proof[..]].concat())
+    }
+
+    #[test]
+    fn what_is_no_token_is_none() {
+        let good = sign(&token("main", "ann", "daily"), &secret(1));
+        let bytes = URL_SAFE_NO_PAD.decode(&good).unwrap();
+        let check = |text: &str| assert_eq!(read(text, &secret(1)), None, "{text}");
+        for text in ["", "a", "====", "../../admin", "\u{0}", "ä", &good[1..], &good[..good.len() - 1]] {
+            check(text);
+        }
+        check(&format!("{good}="));
+        check(&format!("{good}A"));
+        check(&good.to_uppercase());
+        check(&"A".repeat(1 << 20));
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= 1 << bit;
+                check(&URL_SAFE_NO_PAD.encode(bytes));
+            }
+            check(&URL_SAFE_NO_PAD.encode(&bytes[..at]));
+        }
+        for said in [
+            &b""[..],
+            b"\x01",
+            b"\x02\x01a\x01b\x01c\x05email",
+            b"\x01\x01a\x01b\x01c\x05eMail",
+            b"\x01\x01a\x01b\x01c\x05email\x00",
+            b"\x01\x01a\x01b\x01c\xffemail",
+            b"\x01\x00\x01b\x01c\x05email",
+            b"\x01\x01\xff\x01b\x01c\x05email",
+            b"\x01\x01\n\x01b\x01c\x05email",
+        ] {
+            check(&forged(said));
+        }
+        assert!(read(&forged(b"\x01\x01a\x01b\x01c\x05email"), &secret(1)).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(text in ".{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert_eq!(read(&text, &secret(1)), None);
+            prop_assert_eq!(read(&URL_SAFE_NO_PAD.encode(&bytes), &secret(1)), None);
+            let _read = read(&forged(&bytes), &secret(1));
+        }
+    }
+
+    #[test]
+    fn a_secret_is_64_digits_and_is_not_printed() {
+        let check = |text: &str, good: bool| assert_eq!(Secret::parse(text).is_some(), good, "{text}");
+        check(&"0f".repeat(32), true);
+        check(&"0F".repeat(32), true);
+        check("", false);
+        check(&"0f".repeat(31), false);
+        check(&"0g".repeat(32), false);
+        check(&format!("+1{}", "0f".repeat(31)), false);
+        check(&"ß".repeat(32), false);
+        assert_eq!(format!("{:?}", secret(7)), "Secret(***)");
+    }
+}

@@ -1,0 +1,179 @@
+//! The real process on a small disk that somebody else fills: nothing that was acknowledged is lost, what
+//! comes in is refused with 507, and without a restart all goes on when there is room again.
+//!
+//! The disk is a tmpfs in a namespace of the test's own, so users must be allowed to have namespaces.
+
+use std::{
+    fs::File,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use runtime::{clock::Stopwatch, trial::on_a_small_disk};
+use serde_json::json;
+use tidings::datadir::disk_free;
+
+use crate::{house::House, load::Load};
+
+const RESERVE: u64 = 8 << 20;
+/// Events that are published before and while there is no room; the others come after.
+const BEFORE: u64 = 24;
+/// How long the process may take to see what became of its disk.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_full_disk_is_waited_out_and_nothing_is_lost() {
+    let test = "full_disk::a_full_disk_is_waited_out_and_nothing_is_lost";
+    let disk = match on_a_small_disk(test, "size=96m") {
+        Ok(Some(disk)) => disk,
+        Ok(None) => return,
+        Err(error) => panic!("a small disk needs `unshare` and namespaces for users: {error:#}"),
+    };
+    let dir = tempfile::tempdir_in(&disk).unwrap();
+    let house = House::start_with(dir.path(), Some(("TIDINGS_DISK_RESERVE", "8 MiB"))).unwrap();
+    let mut load = Load::default();
+    load.facts(&house);
+    load.publish_first(BEFORE / 2, &house);
+    assert_eq!(house.got("/health/ready").unwrap().0, 200);
+
+    // Down to less than half of the reserve: the house stops before anything fails.
+    let ballast = Ballast::leaving(RESERVE / 4, &disk);
+    println!("{}", outage(&house, &mut load, ballast));
+
+    // To the last byte at once, while the rooms have much in hand and everybody writes.
+    noise(&house);
+    let ballast = Ballast::leaving(0, &disk);
+    println!("{}", outage(&house, &mut load, ballast));
+
+    load.facts(&house);
+    load.publish(&house);
+    assert!(load.is_acknowledged(), "intake did not take everything again: {}", house.said());
+    for to in ["morning", "hour", "hour", "morning", "hour"] {
+        house.move_clock(to);
+    }
+    assert_eq!(load.check(&house, dir.path()), Ok(()), "{}", house.said());
+}
+
+/// Writers all the time; the house is seen to wait, gets its room back, and is seen to go on.
+/// Gives what happened, in words.
+fn outage(house: &House, load: &mut Load, ballast: Ballast) -> String {
+    let over = AtomicBool::new(false);
+    let (answers, seen) = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| write(house, load, &over));
+        let seen = watch(house, ballast);
+        over.store(true, Ordering::SeqCst);
+        (writer.join().unwrap(), seen)
+    });
+    let happened = format!("answered in turn: {answers:?}; the process said:\n{}", house.said());
+    assert_eq!(seen, Ok(()), "{happened}");
+    assert!(answers.iter().any(|answer| answer == "507"), "{answers:?}");
+    // Whoever was in the middle of it may hear that an engine failed, or find that the connection was closed
+    // behind an answer that came before the body was read; nobody is blamed.
+    let harmless = ["202", "507", "500", "503", "io: Peer disconnected"];
+    assert!(answers.iter().all(|answer| harmless.contains(&answer.as_str())), "{answers:?}");
+    assert!(house.post("/v1/facts", &profile("p0")), "{happened}");
+    happened
+}
+
+/// Writes until it is over; gives the answers, each as often as it was not the same as the one before.
+fn write(house: &House, load: &mut Load, over: &AtomicBool) -> Vec<String> {
+    let mut answers = Vec::new();
+    while !over.load(Ordering::SeqCst) {
+        load.publish_first(BEFORE, house);
+        let answer = house.posted("/v1/facts", &profile("p0"));
+        let answer = answer.map_or_else(|error| error, |(status, _)| status.to_string());
+        if answers.last() != Some(&answer) {
+            answers.push(answer);
+        }
+    }
+    answers
+}
+
+fn watch(house: &House, ballast: Ballast) -> Result<(), String> {
+    let ready = || house.got("/health/ready");
+    until("the house waits", || {
+        ready().is_ok_and(|(status, text)| {
+            status == 503 && text.contains("goes on by itself when there is room")
+        })
+    })?;
+    waits(house)?;
+    drop(ballast);
+    until("the house goes on", || ready().is_ok_and(|(status, _)| status == 200))
+}
+
+/// What everybody is told while there is no room.
+fn waits(house: &House) -> Result<(), String> {
+    let expected = [
+        (house.posted("/v1/changes", "{}")?, 507, "\"error\":\"the disk is full"),
+        (house.posted("/admin/v1/facts", "{}")?, 507, "\"error\":\"the disk is full"),
+        (house.got("/v1/people/p0/entries")?, 507, "\"error\":\"the disk is full"),
+        (house.got("/")?, 503, "No room on the disk"),
+        (house.got("/health/live")?, 200, "alive"),
+    ];
+    for ((status, text), expect, says) in expected {
+        if (status, text.contains(says)) != (expect, true) {
+            return Err(format!("{status}, not {expect} with {says}: {text}"));
+        }
+    }
+    Ok(())
+}
+
+fn profile(person: &str) -> String {
+    // One version, so that it says the same each time and changes nothing.
+    json!({"id": "again", "source": "kill", "type": "tidings.profile", "version": 1,
+        "data": {"person": person, "language": "en"}})
+    .to_string()
+}
+
+/// Events for a crowd of readers without an address, so that fan-out is still at work when the disk is full.
+fn noise(house: &House) {
+    let follow = |n: u32| {
+        json!({"id": format!("crowd-{n}"), "source": "kill", "type": "tidings.follow",
+            "data": {"person": format!("x{n}"), "target": "author:noise"}})
+        .to_string()
+    };
+    let event = |n: u32| {
+        json!({"id": format!("noise-{n}"), "source": "kill", "type": "post.published",
+            "subject": format!("post:noise{n}"), "data": {"title": "Noise", "author": "author:noise", "public": true}})
+        .to_string()
+    };
+    let lines = |one: &dyn Fn(u32) -> String, count: u32| (0..count).map(one).collect::<Vec<_>>().join("\n");
+    assert!(house.post("/v1/facts", &lines(&follow, 100)));
+    assert!(house.post("/v1/changes", &lines(&event, 200)));
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<(), String> {
+    let watch = Stopwatch::start();
+    while !holds() {
+        if watch.elapsed() > PATIENCE {
+            return Err(format!("{what}: not seen within {PATIENCE:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Somebody else's file on the disk, for as long as it lives.
+struct Ballast(PathBuf);
+
+impl Ballast {
+    /// Fills the disk until so many bytes are left.
+    fn leaving(left: u64, disk: &Path) -> Self {
+        let path = disk.join("ballast");
+        let mut file = File::create(&path).unwrap();
+        let page = vec![1; 4 << 10];
+        while disk_free(disk).unwrap() > left {
+            if file.write_all(&page).is_err() {
+                break;
+            }
+        }
+        Self(path)
+    }
+}
+
+impl Drop for Ballast {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).unwrap();
+    }
+}
