@@ -162,7 +162,7 @@ fn said(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result
 }
 
 /// The process beside this test: the gate builds both with the same features.
-fn binary() -> Result<PathBuf, String> {
+pub fn binary() -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let profile = own.parent().and_then(Path::parent).ok_or("no target folder")?;
     let binary = profile.join("tidings");

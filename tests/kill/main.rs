@@ -7,9 +7,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod bench;
 mod full_disk;
 mod house;
 mod load;
+mod slices;
 
 use std::time::Duration;
 

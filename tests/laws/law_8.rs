@@ -259,11 +259,14 @@ impl Life {
         for entry in ready.entries.iter().filter(|entry| told.contains(&entry.key)) {
             let said = self.said.entry((key.clone(), entry.subject.clone())).or_default();
             for (other, day) in said.iter().filter(|(other, _)| *other != place) {
-                // The one that was decided later looked back.
-                let (later, earlier) = if *other < place { (place, *day) } else { (*other, entry.key.day()) };
-                let oldest = Day::of(self.desk.readys[later].due).plus(-look_back);
-                let once = self.knobs.once_per != "subject" || earlier < oldest;
-                assert!(once, "{} was said again in {:?}", entry.subject, self.desk.readys[later]);
+                // The one that was decided later looked back on when the other was, as long as its day lived.
+                let (earlier, day, later) =
+                    if *other < place { (*other, *day, place) } else { (place, entry.key.day(), *other) };
+                let (earlier, later) = (self.desk.readys[earlier].due, &self.desk.readys[later]);
+                let oldest = Day::of(later.due).plus(-look_back);
+                let seen = Day::of(earlier) >= oldest && day.expires() > later.due;
+                let once = self.knobs.once_per != "subject" || !seen;
+                assert!(once, "{} was said again in {later:?}", entry.subject);
             }
             said.push((place, entry.key.day()));
         }

@@ -44,9 +44,11 @@ pub type Told = &'static [(&'static str, &'static str)];
 /// All plans that any of these catalogues has.
 pub const PLANS: [&str; 4] = ["morning", "evening", "weekly", "soon"];
 
-/// As usual: what is made in the morning, what is shown in the evening.
-pub const USUAL: Told = &[("made", "morning"), ("shown", "evening")];
-/// The same kinds, and the person has the choice.
+/// The kind by which what is made is told also to who follows the work itself.
+const SEEN: &str = "seen";
+/// As usual: what is made or seen in the morning, what is shown in the evening.
+pub const USUAL: Told = &[("made", "morning"), (SEEN, "morning"), ("shown", "evening")];
+/// Nearly the same kinds, and the person has the choice.
 pub const CHOSEN: Told =
     &[("made", "morning, weekly"), ("shown", "evening, soon, morning"), ("gone", "weekly")];
 /// Later versions of the catalogue: kinds that have moved, a plan that is gone, a kind that is gone with its plan.
@@ -69,9 +71,9 @@ pub fn catalogue_of(knobs: &Knobs, told: Told) -> Arc<Catalogue> {
          kinds:\n",
     );
     for (kind, plan) in told {
-        let targets = if *kind == "made" { "[author, subject]" } else { "author" };
+        let (on, target) = if *kind == SEEN { ("made", "subject") } else { (*kind, "author") };
         text += &format!(
-            "  {kind}: {{on: work.{kind}, to: {{followers_of: {targets}}}, while: subject.public, \
+            "  {kind}: {{on: work.{on}, to: {{followers_of: {target}}}, while: subject.public, \
              says: '{kind} {{{{ subject.title }}}}.', plans: [{plan}]}}\n"
         );
     }
@@ -100,8 +102,9 @@ fn plan_of(knobs: &Knobs, plan: &str, kinds: &str) -> String {
         "soon" => ("{after: 5h}".to_owned(), 1, "newest"),
         _ => ("{daily: \"18:30\", zone: Europe/Berlin}".to_owned(), 1, "newest"),
     };
-    // What a week gathers must not be forgotten before it is told.
-    let look_back_days = if close.contains("weekly") { look_back_days.max(&4) } else { look_back_days };
+    // What a mail carries over must not be forgotten before the next one: no two of these days of the week lie
+    // further apart than four days.
+    let look_back_days = *look_back_days.max(if close.contains("weekly") { &8 } else { &2 });
     format!(
         "  {plan}:\n    channel: email\n    close: {close}\n    look_back: {look_back_days}d\n    at_least: {at_least}\n    \
          once_per: {once_per}\n    from: Laws <laws@example.com>\n    headline: Works\n    template: mail.mjml\n    \

@@ -23,6 +23,8 @@ const LOOK_MS: i64 = 250;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Memory of the last third against the middle one: what grows with the events would be at 1.5 and more.
 const GROWTH_MAX: f64 = 1.15;
+/// With fewer events the house is still warming up, and its growth says nothing.
+const WARM_EVENTS: usize = 200_000;
 /// Persons who are looked at in the end.
 const ASKED: usize = 10;
 
@@ -56,13 +58,18 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
         machine: machine(),
         figures: vec![
             Figure::bound("memory of the last third against the middle one", growth, "times", GROWTH_MAX),
-            Figure::bound("memory at most", mib, "MiB", mib),
-            Figure::bound("events taken", rate(published), "per second", rate(published)),
-            Figure::bound("events taken and written into days", rate(arrived), "per second", rate(published)),
+            Figure::beside("memory at most", mib, "MiB", mib),
+            Figure::beside("events taken", rate(published), "per second", rate(published)),
+            Figure::beside(
+                "events taken and written into days",
+                rate(arrived),
+                "per second",
+                rate(published),
+            ),
         ],
         oracle: Oracle {
             checked: format!("{ASKED} persons have every entry, and the memory is within its bound"),
-            held: held && growth <= GROWTH_MAX,
+            held: held && (size < WARM_EVENTS || growth <= GROWTH_MAX),
         },
     })
 }
@@ -124,6 +131,7 @@ async fn arrived(
 ) -> anyhow::Result<bool> {
     let (clock, watch) = (Clock::real(0), Stopwatch::start());
     for n in (0..authors).step_by(authors.div_ceil(ASKED)) {
+        memory.push(up.memory()?);
         loop {
             let entries = bed.entries("data", &format!("person-{n}")).context("ask for a person's days")?;
             if entries >= each {
@@ -135,8 +143,8 @@ async fn arrived(
             if watch.elapsed() > PATIENCE {
                 bail!("person-{n} has {entries} of {each} entries after {} s", PATIENCE.as_secs());
             }
-            memory.push(up.memory()?);
             clock.sleep_until(clock.now() + LOOK_MS).await;
+            memory.push(up.memory()?);
         }
     }
     Ok(true)

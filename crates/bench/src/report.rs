@@ -28,6 +28,15 @@ pub struct Figure {
     pub against: f64,
     /// `value / against`.
     pub ratio: f64,
+    /// What it should come to, where that was said before.
+    pub bar: Option<Bar>,
+}
+
+/// A bar that was set before anybody measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Bar {
+    pub wanted: String,
+    pub met: bool,
 }
 
 /// What was checked, and whether it held.
@@ -54,21 +63,19 @@ impl Figure {
             most,
             against,
             ratio: value / against,
+            bar: None,
         }
+    }
+
+    /// One value beside another.
+    pub fn beside(name: &str, value: f64, unit: &str, against: f64) -> Self {
+        let (least, most, ratio) = (value, value, value / against);
+        Self { name: name.into(), value, unit: unit.into(), least, most, against, ratio, bar: None }
     }
 
     /// A value that has a bound, which stands in the place of the raw loop.
     pub fn bound(name: &str, value: f64, unit: &str, most: f64) -> Self {
-        let (least, against) = (value, most);
-        Self {
-            name: name.into(),
-            value,
-            unit: unit.into(),
-            least,
-            most: value,
-            against,
-            ratio: value / against,
-        }
+        Self::beside(name, value, unit, most).at_most(most)
     }
 
     /// Seconds for the whole.
@@ -85,7 +92,24 @@ impl Figure {
             most,
             against,
             ratio: value / against,
+            bar: None,
         }
+    }
+}
+
+impl Figure {
+    /// The value should be at most so much.
+    #[must_use]
+    pub fn at_most(self, most: f64) -> Self {
+        let bar = Bar { wanted: format!("at most {most} {}", self.unit), met: self.value <= most };
+        Self { bar: Some(bar), ..self }
+    }
+
+    /// The ratio should be at least so much.
+    #[must_use]
+    pub fn ratio_at_least(self, least: f64) -> Self {
+        let bar = Bar { wanted: format!("a ratio of at least {least}"), met: self.ratio >= least };
+        Self { bar: Some(bar), ..self }
     }
 }
 
@@ -109,11 +133,15 @@ pub fn machine() -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} on {} ({})", self.bench, self.engine, self.machine)?;
-        for Figure { name, value, unit, least, most, against, ratio } in &self.figures {
-            writeln!(
+        for Figure { name, value, unit, least, most, against, ratio, bar } in &self.figures {
+            write!(
                 f,
                 "  {name}: {value:.4} {unit} (from {least:.4} to {most:.4}); against {against:.4}; ratio {ratio:.2}"
             )?;
+            if let Some(Bar { wanted, met }) = bar {
+                write!(f, "; wanted {wanted}: {}", if *met { "met" } else { "MISSED" })?;
+            }
+            writeln!(f)?;
         }
         write!(f, "  checked: {}: {}", self.oracle.checked, if self.oracle.held { "held" } else { "BROKEN" })
     }

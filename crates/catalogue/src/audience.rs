@@ -25,7 +25,7 @@ pub enum Audience {
     Mutual(String, String),
     /// The persons whom the change itself lists.
     Listed,
-    /// Everybody of whom something is known.
+    /// Everybody who has a profile.
     Everyone,
 }
 

@@ -155,20 +155,24 @@ pub(crate) fn duration(reader: &mut Reader<'_>, node: &Node, what: &str) -> Opti
     ms
 }
 
-/// What comes right after a closing waits for the next one, and must still be within the look-back then.
+/// What comes right after a closing waits for the next one. Of that what has no room is carried over to the
+/// one after it, and must still be within the look-back then; a shorter one would let all of it expire.
 pub(crate) fn fits(reader: &mut Reader<'_>, close: &Close, look_back_days: u16, at: At) {
-    let (least, what) = match close {
+    let (least, what, why) = match close {
         Close::Calendar { on, .. } => {
-            let what = format!("a weekly mail with `look_back` {look_back_days}d forgets what is older");
-            (longest_gap(*on), what)
+            let gap = longest_gap(*on);
+            let what = format!(
+                "with `look_back` {look_back_days}d, what one mail carries over expires before the next"
+            );
+            (2 * gap, what, format!(", twice the longest gap between two closings ({gap}d)"))
         }
         Close::After { ms } => {
             let what = "`after` is longer than `look_back`, so what came first would be forgotten";
-            ((ms + DAY_MS - 1) / DAY_MS, what.to_string())
+            ((ms + DAY_MS - 1) / DAY_MS, what.to_string(), String::new())
         }
     };
     if i64::from(look_back_days) < least {
-        reader.problem_with(at, what, Some(format!("`look_back` must be at least {least}d")));
+        reader.problem_with(at, what, Some(format!("`look_back` must be at least {least}d{why}")));
     }
 }
 

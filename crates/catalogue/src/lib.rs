@@ -49,7 +49,7 @@ pub use condition::{Condition, Facts};
 pub use kinds::KindDef;
 pub use mails::Mail;
 pub use problem::{Problem, Problems};
-pub use state::BadField;
+pub use state::{BadField, NoPlace, place};
 pub use subjects::{FieldType, SubjectType};
 pub use units::is_web_url;
 

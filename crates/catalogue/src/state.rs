@@ -69,7 +69,11 @@ fn value(field: &FieldType, json: &Json) -> Result<Value, String> {
             }
             list.iter().map(|one| reference(target, one)).collect::<Result<_, _>>().map(Value::Refs)
         }
-        FieldType::Place => place(json).map(Value::Place).ok_or_else(found),
+        FieldType::Place => match place(json) {
+            Ok(place) => Ok(Value::Place(place)),
+            Err(NoPlace::Form) => Err(found()),
+            Err(off @ NoPlace::OffGlobe { .. }) => Err(off.to_string()),
+        },
         FieldType::Person => {
             let person = json.as_str().and_then(|text| Person::new(text).ok());
             person.map(|person| Value::text(person.as_str())).ok_or_else(found)
@@ -90,10 +94,32 @@ fn reference(target: &str, json: &Json) -> Result<SubjectRef, String> {
     reference.filter(|to| to.kind() == target).ok_or_else(|| describe(json))
 }
 
-fn place(json: &Json) -> Option<Place> {
-    let map = json.as_object()?;
-    let degrees = |name: &str| map.get(name)?.as_f64();
-    Place::new(degrees("lat")?, degrees("lon")?)
+/// Why something is no place.
+#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+pub enum NoPlace {
+    #[error("neither two degrees nor a map of them")]
+    Form,
+    #[error("the {name} {degrees}, which goes from -{most} to {most}")]
+    OffGlobe { name: &'static str, degrees: f64, most: f64 },
+}
+
+/// A place from outside: degrees north and east, as `{"lat": 52.5, "lon": 13.4}` or as the text `52.5,13.4`.
+pub fn place(json: &Json) -> Result<Place, NoPlace> {
+    let degrees = match json {
+        Json::String(text) => text.split_once(',').and_then(|(lat, lon)| {
+            let degrees = |text: &str| text.trim().parse().ok().filter(|degrees: &f64| degrees.is_finite());
+            Some((degrees(lat)?, degrees(lon)?))
+        }),
+        Json::Object(map) => {
+            let degrees = |name: &str| map.get(name)?.as_f64();
+            degrees("lat").zip(degrees("lon"))
+        }
+        _ => None,
+    };
+    let (lat, lon) = degrees.ok_or(NoPlace::Form)?;
+    let (name, degrees, most) =
+        if (-90.0..=90.0).contains(&lat) { ("longitude", lon, 180.0) } else { ("latitude", lat, 90.0) };
+    Place::new(lat, lon).ok_or(NoPlace::OffGlobe { name, degrees, most })
 }
 
 /// What a field must be, with an example where the word alone does not say it.
@@ -107,7 +133,7 @@ fn expected(field: &FieldType) -> String {
         FieldType::Ref(target) => format!("a reference like `{target}:7`"),
         FieldType::Refs(target) => format!("a list of at most {REFS_MAX} references like `{target}:7`"),
         FieldType::Person => format!("a person's id, a text of 1 to {ID_BYTES_MAX} bytes"),
-        FieldType::Place => "a place like {\"lat\": 52.5, \"lon\": 13.4}".to_string(),
+        FieldType::Place => "a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\"".to_string(),
     }
 }
 

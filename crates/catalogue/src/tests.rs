@@ -39,7 +39,7 @@ plans:
   daily:
     channel: email
     close: {daily: "09:00", zone: person, spread: 1h30m}
-    look_back: 7d
+    look_back: 14d
     at_least: 2
     once_per: subject
     from: Sample <news@example.com>
@@ -216,8 +216,15 @@ fn json_becomes_typed_cells() {
         ("match:1", json!({"one": ["ann"]}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found a list of 1"),
         ("match:1", json!({"one": 7}), "match:1: field `one` is a person's id, a text of 1 to 128 bytes, found 7"),
         ("event:1", json!({"at": {"lat": 90, "lon": -180}}), "at=90,-180"),
-        ("event:1", json!({"at": {"lat": 1, "lon": 180.5}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4}, found a map"),
-        ("event:1", json!({"at": {"lat": 91, "lon": 0}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4}, found a map"),
+        ("event:1", json!({"at": "52.5, 13.4"}), "at=52.5,13.4"),
+        ("event:1", json!({"at": {"lat": 1, "lon": 180.5}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the longitude 180.5, which goes from -180 to 180"),
+        ("event:1", json!({"at": {"lat": 91, "lon": 0}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the latitude 91, which goes from -90 to 90"),
+        ("event:1", json!({"at": "-90.5,181"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the latitude -90.5, which goes from -90 to 90"),
+        ("event:1", json!({"at": {"lat": 1}}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found a map"),
+        ("event:1", json!({"at": "here"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the text \"here\""),
+        ("event:1", json!({"at": "1,2,3"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the text \"1,2,3\""),
+        ("event:1", json!({"at": "NaN,inf"}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found the text \"NaN,inf\""),
+        ("event:1", json!({"at": [1, 2]}), "event:1: field `at` is a place like {\"lat\": 52.5, \"lon\": 13.4} or \"52.5,13.4\", found a list of 2"),
     ] {
         assert_eq!(cells(of, &json), expected, "{of} {json}");
     }

@@ -2,19 +2,21 @@
 //! rules in both places.
 //!
 //! Each reason is asked three things in this order: whether the audience still finds the person, whether
-//! the person muted it, and whether the kind's condition is true. One reason that passes is enough. If none
-//! does, the answer is that of the reason which came furthest; of those that the audience does not find any
-//! more it is the first of [`Why::Unfollowed`], [`Why::MovedAway`], [`Why::NoLongerTrue`] and
-//! [`Why::KindGone`].
+//! the person muted it, and whether the kind's condition is true. The audience is that of the kind of today,
+//! asked of the subject of today: what is another author's by now is not told to who follows the first.
+//!
+//! One reason that passes is enough. If none does, the answer is that of the reason which came furthest; of
+//! those that the audience does not find any more it is the first of [`Why::Unfollowed`], [`Why::MovedAway`],
+//! [`Why::NoLongerTrue`] and [`Why::KindGone`].
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, slice};
 
 use model::{
     Because, Channel, Person, Place, Reason, State, SubjectRef, Tenant, Value, Why, World,
     person::{mutes, notes, profile},
 };
 
-use crate::{Audience, Catalogue, Facts, KindDef};
+use crate::{Audience, Catalogue, Facts, KindDef, audience::SUBJECT};
 
 /// Who would be told, and what is known of them.
 #[derive(Clone, Copy, Debug)]
@@ -110,8 +112,12 @@ fn found(
         state.and_then(|state| state.text(field)).is_some_and(|named| named == person.as_str())
     };
     let (holds, why) = match (because, &kind.to) {
-        (Because::Follows(target), _) => {
-            (world.follows(reader.tenant, reader.person, target), Why::Unfollowed)
+        // Who unfollowed finds that said, whatever became of the subject.
+        (Because::Follows(target), _) if !world.follows(reader.tenant, reader.person, target) => {
+            (false, Why::Unfollowed)
+        }
+        (Because::Follows(target), Audience::FollowersOf(fields)) => {
+            (refers(told.subject, state, fields, target), Why::NoLongerTrue)
         }
         (Because::Near, Audience::Near { field, within_km }) => {
             let places = place(Some(reader.profile), profile::PLACE).zip(place(state, field));
@@ -123,11 +129,33 @@ fn found(
             (with != reader.person && (are(one, other) || are(other, one)), Why::NoLongerTrue)
         }
         // The kind has another audience by now, and cannot be asked.
-        (Because::Near | Because::Named | Because::Mutual(_), _) => (false, Why::NoLongerTrue),
+        (Because::Follows(_) | Because::Near | Because::Named | Because::Mutual(_), _) => {
+            (false, Why::NoLongerTrue)
+        }
         // Who was listed stays so, and a message to everyone is for whoever was there.
         (Because::Listed(_) | Because::Everyone, _) => return Ok(()),
     };
     if holds { Ok(()) } else { Err(why) }
+}
+
+/// Whether a subject refers to this one by any of the fields still. A field that is removed refers to nothing;
+/// but where none of them was ever stated, nothing is known against it.
+fn refers(subject: &SubjectRef, state: Option<&State>, fields: &[String], target: &SubjectRef) -> bool {
+    let mut is_stated = false;
+    for field in fields {
+        let refs = if field == SUBJECT {
+            slice::from_ref(subject)
+        } else if let Some(cell) = state.and_then(|state| state.cells.get(field.as_str())) {
+            cell.value.as_ref().map_or(&[][..], Value::refs)
+        } else {
+            continue;
+        };
+        if refs.contains(target) {
+            return true;
+        }
+        is_stated = true;
+    }
+    !is_stated
 }
 
 fn place(state: Option<&State>, field: &str) -> Option<Place> {

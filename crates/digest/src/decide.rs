@@ -124,12 +124,9 @@ impl Deciding<'_> {
         }
     }
 
-    /// Closes what is due of one person, and issues again what waited.
+    /// Closes what is due of one person, and then issues again what waited.
     fn close(&self, decided: &mut Decided, key: &PersonKey) {
         let Some(record) = self.record(decided, key).cloned() else { return };
-        if record.waiting.iter().any(|waiting| waiting.at <= self.now) {
-            self.step(decided, key, Input::Again);
-        }
         for window in record.windows.iter().filter(|window| window.due <= self.closing) {
             // Folded with what this very turn already owes, for two plans may share a channel.
             let Some(record) = self.record(decided, key) else { return };
@@ -142,6 +139,10 @@ impl Deciding<'_> {
                 self.hand_on(decided, key, plan, day);
             }
             decided.closed += 1;
+        }
+        // After the windows: while they close, nothing that waited counts as told.
+        if record.waiting.iter().any(|waiting| waiting.at <= self.now) {
+            self.step(decided, key, Input::Again);
         }
         // Also when nothing was closed: a spent record is written once more, as a tombstone.
         let record = self.record(decided, key).cloned().unwrap_or_default();

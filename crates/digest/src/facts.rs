@@ -8,12 +8,12 @@ use catalogue::{
     truth::{Reader, Told, reachable, still},
 };
 use model::{
-    Because, Day, DayView, EntryKey, EntryView, Fate, Millis, Place, PlanName, Reason, Row, State,
-    SubjectRef, Value, Why, World,
+    Because, Day, DayView, EntryKey, EntryView, Millis, Place, PlanName, Reason, Row, State, SubjectRef,
+    Value, Why, World,
     closing::Candidate,
     entry::DayKey,
     fault::{self, Fault},
-    limits::AHEAD_MS_MAX,
+    limits::{AHEAD_MS_MAX, DAY_LIFE_MS},
     person::{PersonRecord, Window, profile},
     plan::{OncePer, Order, Plan, Plans},
 };
@@ -49,13 +49,18 @@ pub fn day_key(key: &PersonKey, day: Day) -> DayKey {
 }
 
 /// The days that a closing reads. What it tells is in the window's own days; but a plan that says a subject
-/// once within its look-back has to see what was told in all of that.
+/// once within its look-back has to see what was told in all of that. A mark lies in the day of its entry, and
+/// what was told on the first day of the look-back may itself have looked back as far as any plan of the
+/// channel does.
 pub fn days_to_read(window: &Window, plans: &Plans, now: Millis) -> BTreeSet<Day> {
     let mut days = window.days.clone();
     if let Some(plan) = plans.by_name.get(&window.plan).filter(|plan| plan.once_per == OncePer::Subject) {
         let newest = Day::of(now.plus(AHEAD_MS_MAX));
-        let look_back = (plan.oldest(window.due).0..=newest.0).map(Day);
-        days.extend(look_back.filter(|day| day.expires() > now));
+        let others = plans.by_name.values().filter(|other| other.channel == plan.channel);
+        let longest = others.map(|other| i32::from(other.look_back_days)).max().unwrap_or(0);
+        let living = Day::of(now.plus(-DAY_LIFE_MS));
+        let oldest = plan.oldest(window.due).plus(-longest).0.max(living.0);
+        days.extend((oldest..=newest.0).map(Day).filter(|day| day.expires() > now));
     }
     days
 }
@@ -91,7 +96,7 @@ impl Facts {
     ) -> (Vec<Candidate>, Others) {
         let reader = self.reader(key);
         let reached = reachable(&reader, plan.channel);
-        let told = self.told(key, window, record, plan);
+        let said = self.said(key, window, record, plan);
         let view = self.view(key, window.days.iter().copied(), record);
         let (mut candidates, mut others) = (Vec::new(), Others::new());
         for (at, entry) in view.entries().filter(|(_, entry)| entry.waits(plan.channel)) {
@@ -108,33 +113,39 @@ impl Facts {
                 }),
             };
             let (reasons, holds) = match holds {
-                Ok(_) if told.contains(subject) => (Vec::new(), Err(Why::ToldBefore)),
+                Ok(_) if said.told.contains(subject) => (Vec::new(), Err(Why::ToldBefore)),
                 Ok(reasons) => (reasons, Ok(())),
                 Err(why) => (Vec::new(), Err(why)),
             };
             let rank = self.rank(&reader, subject, at, &reasons, plan);
+            let awaits = said.waiting.contains(subject);
             let (subject, maybe) = (subject.clone(), entry.maybe_sent());
-            candidates.push(Candidate { key: at, subject, reasons, rank, holds, maybe });
+            candidates.push(Candidate { key: at, subject, reasons, rank, holds, maybe, awaits });
         }
         (candidates, others)
     }
 
-    /// The subjects that a message on this channel told within the look-back, where the plan says each once.
-    fn told(
-        &self,
-        key: &PersonKey,
-        window: &Window,
-        record: &PersonRecord,
-        plan: &Plan,
-    ) -> BTreeSet<SubjectRef> {
+    /// The subjects that messages on this channel say, where the plan says each once within its look-back.
+    fn said(&self, key: &PersonKey, window: &Window, record: &PersonRecord, plan: &Plan) -> Said {
+        let mut said = Said::default();
         if plan.once_per != OncePer::Subject || fault::planted(Fault::ToldAgain) {
-            return BTreeSet::new();
+            return said;
         }
-        let of_person = day_key(key, plan.oldest(window.due))..=day_key(key, Day(i32::MAX));
+        let of_person = day_key(key, Day(i32::MIN))..=day_key(key, Day(i32::MAX));
         let days = self.days.range(of_person).map(|(key, _)| key.day);
         let view = self.view(key, days, record);
-        let told = view.entries().filter(|(_, entry)| matches!(entry.fate(plan.channel), Fate::Told { .. }));
-        told.filter_map(|(_, entry)| entry.subject().cloned()).collect()
+        let waits = |ready| record.waiting.iter().any(|waiting| waiting.ready.id == ready);
+        for (_, entry) in view.entries() {
+            let Some(subject) = entry.subject() else { continue };
+            for (ready, at) in entry.tellers(plan.channel) {
+                if waits(ready) {
+                    said.waiting.insert(subject.clone());
+                } else if Day::of(at) >= plan.oldest(window.due) {
+                    said.told.insert(subject.clone());
+                }
+            }
+        }
+        said
     }
 
     fn rank(
@@ -173,6 +184,15 @@ impl Facts {
         };
         rank.unwrap_or(LAST)
     }
+}
+
+/// Subjects that messages say.
+#[derive(Default)]
+struct Said {
+    /// Within the look-back.
+    told: BTreeSet<SubjectRef>,
+    /// In a Ready that was deferred, and may yet go out without them.
+    waiting: BTreeSet<SubjectRef>,
 }
 
 /// The rank of what has nothing to be ranked by.

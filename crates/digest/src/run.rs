@@ -14,9 +14,9 @@ use model::{
     civil::Zones,
     entry::DayKey,
     fault::{self, Fault},
-    limits::TURN_CLOSINGS_MAX,
+    limits::{TURN_CLOSINGS_MAX, TURN_ROWS_MAX},
     partition,
-    person::{Owed, PersonRecord, notes},
+    person::{Owed, PersonRecord, Window, notes},
     ready::Ready,
 };
 use runtime::{Clock, Quiet, Shutdown, crash};
@@ -122,9 +122,9 @@ impl Work for Digest {
         let memory = self.partitions.entry(batch.partition).or_default();
         let read = news::read(&batch.records, now)?;
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
-        let due = closing.map_or_else(Vec::new, |at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX));
+        let mut due = closing.map_or_else(Vec::new, |at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX));
         let closing = closing.map_or(now, Millis);
-        let facts = load(&self.ports, memory, &read.of, &due, (now, closing)).await?;
+        let facts = load(&self.ports, memory, &read.of, &mut due, (now, closing)).await?;
         let (catalogue, zones) = (&*self.ports.catalogue, &self.ports.zones);
         let deciding = Deciding { memory, facts: &facts, catalogue, zones, now, closing };
         let decided = deciding.decide(&read.of, &due);
@@ -209,34 +209,69 @@ async fn write_marks(ports: &Ports, marks: &[(PersonKey, Owed)]) -> anyhow::Resu
     ports.store.write(rows, Millis(ports.clock.now())).await.context("marks")
 }
 
-/// Loads what the decision looks at. A read that fails fails the turn: it never counts as empty.
+/// Loads what the decision looks at, and leaves as many due as a turn has room for. A read that fails fails
+/// the turn: it never counts as empty.
 async fn load(
     ports: &Ports,
     memory: &Memory,
     news: &BTreeMap<PersonKey, Vec<News>>,
-    due: &[PersonKey],
+    due: &mut Vec<PersonKey>,
     (now, closing): (Millis, Millis),
 ) -> anyhow::Result<Facts> {
+    let days = read_days(ports, memory, due, (now, closing)).await.context("days")?;
     let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
-    let persons: BTreeSet<&PersonKey> = news.keys().chain(due).chain(acknowledged).collect();
+    let persons: BTreeSet<&PersonKey> = news.keys().chain(&*due).chain(acknowledged).collect();
     let known = known(ports, &persons, due).await.context("persons")?;
 
-    let windows = due.iter().filter_map(|key| Some((key, memory.get(key)?)));
-    let windows = windows.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
-    let (mut days, mut told) = (BTreeSet::new(), BTreeSet::new());
-    for (key, window) in windows.filter(|(_, window)| window.due <= closing) {
-        days.extend(
-            days_to_read(window, &ports.catalogue.plans, now).into_iter().map(|day| day_key(key, day)),
-        );
-        told.extend(window.days.iter().map(|day| day_key(key, *day)));
-    }
-    let days: Vec<DayKey> = days.into_iter().collect();
-    let rows = ports.store.read(&days, now).await.context("days")?;
-    let days: BTreeMap<DayKey, Vec<Row>> = days.into_iter().zip(rows).collect();
+    // A day that is only looked back on tells nothing.
+    let told = due.iter().flat_map(|key| {
+        let days = closing_of(memory, key, closing).flat_map(|window| &window.days);
+        days.map(|day| day_key(key, *day))
+    });
+    let told: BTreeSet<DayKey> = told.collect();
     let refers_to = |state: &State| ports.catalogue.related_refs(state);
     let wanted = wanted(days.iter().filter(|(key, _)| told.contains(*key)));
     let world = world::load(&*ports.store, wanted, &refers_to).await.context("the world of the days")?;
     Ok(Facts { known, days, world })
+}
+
+/// The windows of a person that close.
+fn closing_of<'a>(memory: &'a Memory, key: &PersonKey, closing: Millis) -> impl Iterator<Item = &'a Window> {
+    let windows = memory.get(key).into_iter().flat_map(|record| &record.windows);
+    windows.filter(move |window| window.due <= closing)
+}
+
+/// Days that are asked of the store at once, or all those of one person.
+const DAYS_AT_ONCE: usize = 64;
+
+/// Reads the days of those who are due, the longest overdue first, until a turn holds as many rows as it may.
+/// Who is taken off the list is still due in memory, and the loop comes again at once.
+async fn read_days(
+    ports: &Ports,
+    memory: &Memory,
+    due: &mut Vec<PersonKey>,
+    (now, closing): (Millis, Millis),
+) -> Result<BTreeMap<DayKey, Vec<Row>>, StoreError> {
+    let mut days = BTreeMap::new();
+    let (mut persons, mut held) = (0, 0);
+    while persons < due.len() && held < TURN_ROWS_MAX {
+        let mut keys: Vec<DayKey> = Vec::new();
+        for key in &due[persons..] {
+            if keys.len() >= DAYS_AT_ONCE {
+                break;
+            }
+            let windows = closing_of(memory, key, closing);
+            let own: BTreeSet<Day> =
+                windows.flat_map(|window| days_to_read(window, &ports.catalogue.plans, now)).collect();
+            keys.extend(own.into_iter().map(|day| day_key(key, day)));
+            persons += 1;
+        }
+        let rows = ports.store.read(&keys, now).await?;
+        held += rows.iter().map(Vec::len).sum::<usize>();
+        days.extend(keys.into_iter().zip(rows));
+    }
+    due.truncate(persons);
+    Ok(days)
 }
 
 /// What is known of persons, in one batch: of all their profiles, and of those who are due the rest too.

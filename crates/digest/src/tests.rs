@@ -13,7 +13,7 @@ use model::{
     delivery::{Delivery, Outcome},
     entry::DayKey,
     fold::fold,
-    limits::DAY_ROWS_FULL,
+    limits::{DAY_ROWS_FULL, TURN_ROWS_MAX},
     partition,
     person::{mutes, notes, profile},
     ready::Ready,
@@ -251,6 +251,33 @@ impl World {
         self.settle().await;
     }
 
+    /// The sender says what became of Ann's Ready.
+    async fn report(&self, ready: &Ready, outcome: Outcome) {
+        let delivery = Delivery {
+            ready: ready.id,
+            tenant: tenant(),
+            person: ann(),
+            plan: ready.plan.clone(),
+            key: ready.key.clone(),
+            channel: ready.channel,
+            attempt: ready.attempt,
+            at: Millis(self.clock.now()),
+            outcome,
+        };
+        self.append(topics::INBOX, wire::inbox::encode(&Inbox::Delivery(delivery)).unwrap()).await;
+    }
+
+    /// A work of `author:1` for so many persons of one partition.
+    async fn work_for(&self, many: usize) {
+        let own = partition::of_person(&tenant(), &ann());
+        let names = (0..).map(|n| Person::new(&format!("p{n}")).unwrap());
+        let here = names.filter(|who| partition::of_person(&tenant(), who) == own);
+        for who in here.take(many) {
+            self.known(&who).await;
+            self.happens(&who, "work_out", (1, 1), EIGHT, true).await;
+        }
+    }
+
     /// How many entries each Ready has.
     async fn told(&self) -> Vec<usize> {
         self.readys().await.iter().map(|ready| ready.entries.len()).collect()
@@ -337,18 +364,7 @@ async fn what_came_back_is_told_in_the_next_digest() {
     let key = world.work(1, EIGHT, true).await;
     world.to(EIGHT + HOUR).await;
     let ready = world.readys().await.remove(0);
-    let delivery = Delivery {
-        ready: ready.id,
-        tenant: tenant(),
-        person: ann(),
-        plan: ready.plan.clone(),
-        key: ready.key.clone(),
-        channel: ready.channel,
-        attempt: 0,
-        at: Millis(EIGHT + HOUR + 1),
-        outcome: Outcome::Unknown { back: vec![key], left: Vec::new() },
-    };
-    world.append(topics::INBOX, wire::inbox::encode(&Inbox::Delivery(delivery)).unwrap()).await;
+    world.report(&ready, Outcome::Unknown { back: vec![key], left: Vec::new() }).await;
     world.settle().await;
     assert_eq!(world.fate(key).await, Fate::Waiting { carried: false });
     world.to(EIGHT + HOUR + DAY).await;
@@ -401,23 +417,80 @@ async fn a_subject_is_told_once_within_the_look_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_counts_is_when_a_subject_was_told_and_not_when_it_happened() {
+    let world = World::new().await;
+    // It comes late and is told after five days, which are not in the look-back of the closing after eight.
+    world.to(EIGHT + 5 * DAY).await;
+    let first = world.work(1, EIGHT, true).await;
+    world.to(EIGHT + 5 * DAY + HOUR).await;
+    assert!(matches!(world.fate(first).await, Fate::Told { .. }));
+    for (day, n) in [(8, 2), (12, 3)] {
+        world.to(EIGHT + day * DAY).await;
+        let again = world.happens(&ann(), "work_out", (n, 1), EIGHT + day * DAY, true).await;
+        world.to(EIGHT + day * DAY + HOUR).await;
+        assert_eq!(world.fate(again).await, Fate::Ended(Why::ToldBefore), "after {day} days");
+    }
+    world.to(EIGHT + 13 * DAY).await;
+    let anew = world.happens(&ann(), "work_out", (4, 1), EIGHT + 13 * DAY, true).await;
+    world.to(EIGHT + 13 * DAY + HOUR).await;
+    assert!(matches!(world.fate(anew).await, Fate::Told { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_plan_that_looks_further_back_told_is_told_before() {
+    let world = World::new().await;
+    world.to(EIGHT + 7 * DAY).await;
+    world.prefers(2, Some("weekly")).await;
+    let first = world.happens(&ann(), "work_shown", (1, 1), EIGHT, true).await;
+    // On the Wednesday, after eleven days.
+    world.to(EIGHT + 11 * DAY + HOUR).await;
+    assert!(matches!(world.fate(first).await, Fate::Told { .. }));
+    world.prefers(3, None).await;
+    world.to(EIGHT + 16 * DAY).await;
+    let again = world.happens(&ann(), "work_shown", (2, 1), EIGHT + 16 * DAY, true).await;
+    world.to(EIGHT + 16 * DAY + HOUR).await;
+    assert_eq!(world.fate(again).await, Fate::Ended(Why::ToldBefore));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subject_in_a_ready_that_waits_is_told_by_another_if_that_one_leaves_it_out() {
+    // When the Ready is issued again, and whether its entry still holds then.
+    let check = |until: i64, unfollowed: bool| async move {
+        let world = World::new().await;
+        let first = world.work(1, EIGHT, true).await;
+        world.to(EIGHT + HOUR).await;
+        let ready = world.readys().await.remove(0);
+        world.report(&ready, Outcome::Deferred { until: Millis(until), ready: ready.clone() }).await;
+        world.to(EIGHT + 2 * HOUR).await;
+        let again = world.happens(&ann(), "work_shown", (2, 1), EIGHT + 2 * HOUR, true).await;
+        world.to(EIGHT + DAY + HOUR).await;
+        assert_eq!(world.fate(again).await, Fate::Waiting { carried: false }, "until {until}");
+        world.to(EIGHT + DAY + 3 * HOUR).await;
+        let readys = world.readys().await;
+        assert_eq!(readys.iter().map(|ready| ready.attempt).collect::<Vec<_>>(), [0, 1]);
+        let left = if unfollowed { vec![(first, Why::Unfollowed)] } else { Vec::new() };
+        world.report(&readys[1], Outcome::Sent { left }).await;
+        world.to(EIGHT + 2 * DAY + HOUR).await;
+        let fate = world.fate(again).await;
+        match unfollowed {
+            true => assert!(matches!(fate, Fate::Told { ready } if ready != readys[0].id), "{fate}"),
+            false => assert_eq!(fate, Fate::Ended(Why::ToldBefore)),
+        }
+    };
+    check(EIGHT + DAY + 2 * HOUR, true).await;
+    check(EIGHT + DAY + 2 * HOUR, false).await;
+    // Issued again in the very turn in which the window closes.
+    check(EIGHT + DAY + HOUR, true).await;
+    check(EIGHT + DAY + HOUR, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_told_in_a_ready_that_came_back_is_not_told_before() {
     let world = World::new().await;
     let first = world.work(1, EIGHT, true).await;
     world.to(EIGHT + HOUR).await;
     let ready = world.readys().await.remove(0);
-    let delivery = Delivery {
-        ready: ready.id,
-        tenant: tenant(),
-        person: ann(),
-        plan: ready.plan.clone(),
-        key: ready.key.clone(),
-        channel: ready.channel,
-        attempt: 0,
-        at: Millis(EIGHT + HOUR + 1),
-        outcome: Outcome::Unknown { back: vec![first], left: Vec::new() },
-    };
-    world.append(topics::INBOX, wire::inbox::encode(&Inbox::Delivery(delivery)).unwrap()).await;
+    world.report(&ready, Outcome::Unknown { back: vec![first], left: Vec::new() }).await;
     let again = world.happens(&ann(), "work_out", (2, 1), EIGHT + HOUR, true).await;
     world.to(EIGHT + HOUR + DAY).await;
     assert_eq!(world.told().await, [1, 2], "both entries, said once");
@@ -528,17 +601,31 @@ async fn that_a_day_is_full_is_noted_of_the_person() {
 async fn a_subject_is_read_once_for_all_who_are_due() {
     const MANY: usize = 200;
     let world = World::new().await;
-    let own = partition::of_person(&tenant(), &ann());
-    let names = (0..).map(|n| Person::new(&format!("p{n}")).unwrap());
-    let here = names.filter(|who| partition::of_person(&tenant(), who) == own);
-    for who in here.take(MANY) {
-        world.known(&who).await;
-        world.happens(&who, "work_out", (1, 1), EIGHT, true).await;
-    }
+    world.work_for(MANY).await;
     world.settle().await;
     world.store.forget();
     world.to(EIGHT + HOUR).await;
     assert_eq!(world.readys().await.len(), MANY);
     let asked = |of: &str| world.store.asked(&StateKey::Subject(tenant(), subject(of)));
     assert_eq!((asked("work:1"), asked("author:1")), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_holds_so_many_rows_and_whoever_is_left_comes_next() {
+    let check = |persons: usize, rows: usize, turns: usize| async move {
+        let world = World::new().await;
+        world.work_for(persons).await;
+        world.settle().await;
+        world.store.forget();
+        world.store.swell(rows);
+        world.to(EIGHT + HOUR).await;
+        assert_eq!(world.told().await, vec![1; persons]);
+        let read: Vec<usize> = world.store.rows().into_iter().filter(|rows| *rows > 0).collect();
+        assert_eq!(read.iter().sum::<usize>(), persons * rows, "each is read once: {read:?}");
+        assert_eq!(read.len(), turns, "{read:?}");
+        // Some persons are read together, and the last of them may be one too many.
+        assert!(persons == 1 || read.iter().all(|read| *read < TURN_ROWS_MAX + 4 * rows), "{read:?}");
+    };
+    check(60, 5_000, 3).await;
+    check(1, TURN_ROWS_MAX + 1, 1).await;
 }

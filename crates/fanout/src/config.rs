@@ -17,7 +17,7 @@ pub const EVENTS_AT_ONCE: usize = 4;
 /// Rows that are resolved, written and announced together in a turn of events.
 pub const SHEET_ROWS_MAX: usize = SLICE_PERSONS_MAX / 4;
 
-/// A slice is told in so many parts: while one is written the next is read, and no more is in hand.
+/// A slice is told in so many parts: while some are written the next is read.
 pub const PARTS_OF_SLICE: usize = 4;
 /// Crowds that are asked at once, as long as they turn out to be small: most cells of a map are empty.
 pub const CROWDS_AT_ONCE: usize = 16;
@@ -32,11 +32,10 @@ pub const BUSY_TRIES_MAX: u32 = 4;
 /// Persons that one record of `pending` announces.
 pub const ANNOUNCED_MAX: usize = 500;
 
-// Law 13: never more than one slice is in hand. Of a slice, the part that is written and the one that is read;
-const OF_A_SLICE: usize = 2 * SLICE_PERSONS_MAX.div_ceil(PARTS_OF_SLICE);
-// and of events, what is on the sheet, what was just found for it, and what is being found.
+// Law 13: of a large audience never more than one slice is in hand. The loop of events beside it holds as much
+// at most: what is on the sheet, what was just found for it, and what is being found.
 const OF_EVENTS: usize = SHEET_ROWS_MAX + (EVENTS_AT_ONCE + 1) * INLINE_PERSONS_MAX;
-const _: () = assert!(OF_A_SLICE + OF_EVENTS <= SLICE_PERSONS_MAX);
+const _: () = assert!(OF_EVENTS <= SLICE_PERSONS_MAX);
 const _: () = assert!(ANNOUNCED_MAX <= wire::LIST_MAX);
 const _: () = assert!(CROWDS_OF_SLICE_MAX <= wire::LIST_MAX);
 

@@ -1,12 +1,12 @@
 //! The room at work: reads a turn, asks the store, writes rows, and then announces them. Two loops side by
 //! side: one for events, one for the slices of large audiences.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
 use anyhow::{Context as _, bail, ensure};
 use async_trait::async_trait;
 use catalogue::Catalogue;
-use futures::{StreamExt as _, future, stream};
+use futures::{StreamExt as _, future, stream, stream::FuturesUnordered};
 use model::{
     Crowd, Event, Millis, Person, Place, Slice, State, Tenant, Value,
     fault::{self, Fault},
@@ -125,7 +125,7 @@ struct Fanout {
 
 impl Fanout {
     /// Tells each event to whom it names and to the first of its crowds, a sheet at a time. Returns the
-    /// slices that tell the others.
+    /// announcements of the last sheet, and the slices that tell the others.
     async fn tell_events(&self, events: &[Event], now: Millis) -> anyhow::Result<Vec<NewRecord>> {
         let mut unstated: Vec<StateKey> =
             events.iter().filter_map(|event| reach::unstated(event, &self.ports.catalogue)).collect();
@@ -143,7 +143,8 @@ impl Fanout {
             let (found, left) = next?;
             slices.extend(left);
             if !sheet.is_empty() && sheet.rows() + found.rows() > SHEET_ROWS_MAX {
-                self.tell_sheet(std::mem::take(&mut sheet), now).await?;
+                let announcements = self.tell_sheet(std::mem::take(&mut sheet), now).await?;
+                self.announce(announcements).await?;
                 if self.ports.shutdown.started() {
                     // A large turn is not waited for: what was told is told again, harmlessly.
                     bail!("stopped within a turn");
@@ -151,9 +152,13 @@ impl Fanout {
             }
             sheet.append(found);
         }
-        self.tell_sheet(sheet, now).await?;
+        // Most turns have one sheet: it is announced with the turn's own records, and synced once.
+        let mut of_turn = self.tell_sheet(sheet, now).await?;
         self.ports.metrics.begun(slices.len());
-        slices.iter().map(slice_record).collect()
+        for slice in &slices {
+            of_turn.push(slice_record(slice)?);
+        }
+        Ok(of_turn)
     }
 
     /// Whom an event names, and the first of its crowds; and what is left of these.
@@ -169,16 +174,18 @@ impl Fanout {
         let (mut room, mut left) = (self.sizes.inline, Vec::new());
         for slice in slices {
             let mut search = Search::new(slice);
-            room = room.saturating_sub(self.find(&mut search, room, &mut sheet).await?);
+            // A crowd that is not done with one part is left to the slices: it may go on for very long, also if
+            // nearly everybody has left it.
+            room = room.saturating_sub(self.find(&mut search, room, &mut sheet, Search::is_within).await?);
             left.extend(search.rest());
         }
         Ok((sheet, left))
     }
 
-    /// Law 4: stored, then announced; acknowledged when the turn is committed.
-    async fn tell_sheet(&self, sheet: Sheet, now: Millis) -> anyhow::Result<()> {
+    /// Law 4: stored, then announced; acknowledged when the turn is committed. Returns the announcements.
+    async fn tell_sheet(&self, sheet: Sheet, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
         if sheet.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let Resolved { rows, announced, counts } = self.resolve(sheet).await?;
         let mut announcements = pending_records(announced)?;
@@ -187,28 +194,30 @@ impl Fanout {
         }
         self.write(rows, now).await?;
         crash::point(crash::STORED);
-        self.announce(announcements).await?;
         self.ports.metrics.told(counts);
-        Ok(())
+        Ok(announcements)
     }
 
     /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slice that
-    /// comes next. While a part is written the next one is read.
+    /// comes next. While parts are written the next ones are read.
     async fn tell_slice(&self, slice: Slice, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
         let (mut search, mut room, mut all) = (Search::new(slice), self.sizes.slice, Vec::new());
-        let mut part = self.part(&mut search, &mut room).await?;
-        while let Some(Resolved { rows, announced, counts }) = part {
-            let write = async {
-                let written = self.write(rows, now).await;
-                if fault::planted(Fault::SliceSkipped) { Ok(()) } else { written }
-            };
-            let ((), next) = future::try_join(write, self.part(&mut search, &mut room)).await?;
-            self.ports.metrics.told(counts);
+        let mut writes = FuturesUnordered::new();
+        while let Some(part) = beside(self.part(&mut search, &mut room), &mut writes).await? {
+            let Resolved { rows, announced, counts } = part;
             all.extend(announced);
-            part = next;
+            writes.push(async move {
+                let written = self.write(rows, now).await;
+                self.ports.metrics.told(counts);
+                if fault::planted(Fault::SliceSkipped) { Ok(()) } else { written }
+            });
+        }
+        let announcements = beside(async { pending_records(all) }, &mut writes).await;
+        while let Some(written) = writes.next().await {
+            written?;
         }
         crash::point(crash::STORED);
-        let mut of_turn = pending_records(all)?;
+        let mut of_turn = announcements?;
         match search.rest() {
             Some(next) => of_turn.push(slice_record(&next)?),
             None => self.ports.metrics.ended(),
@@ -220,15 +229,22 @@ impl Fanout {
     async fn part(&self, search: &mut Search, room: &mut usize) -> anyhow::Result<Option<Resolved>> {
         let mut sheet = Sheet::default();
         let most = self.sizes.slice.div_ceil(PARTS_OF_SLICE).min(*room);
-        let found = self.find(search, most, &mut sheet).await?;
+        let found = self.find(search, most, &mut sheet, |_| false).await?;
         *room = room.saturating_sub(found);
         if found == 0 { Ok(None) } else { self.resolve(sheet).await.map(Some) }
     }
 
     /// Finds more of a slice, for at most so many rows. Returns for how many there was somebody.
-    async fn find(&self, search: &mut Search, most: usize, sheet: &mut Sheet) -> anyhow::Result<usize> {
+    async fn find(
+        &self,
+        search: &mut Search,
+        most: usize,
+        sheet: &mut Sheet,
+        enough: impl Fn(&Search) -> bool + Send + Sync,
+    ) -> anyhow::Result<usize> {
         let mut found = 0;
         while found < most
+            && !enough(search)
             && let Some(ask) = search.ask(most - found)
         {
             let (store, tenant, share) = (&self.ports.store, &search.slice().event.tenant, ask.share);
@@ -315,6 +331,21 @@ impl Fanout {
             return Ok(());
         }
         self.ports.topics.append(announcements).await.context("announcements")
+    }
+}
+
+/// Does something while writes go on; the first that fails ends it.
+async fn beside<T>(
+    work: impl Future<Output = anyhow::Result<T>>,
+    writes: &mut FuturesUnordered<impl Future<Output = anyhow::Result<()>>>,
+) -> anyhow::Result<T> {
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            Some(written) = writes.next() => written?,
+            done = &mut work => return done,
+        }
     }
 }
 

@@ -38,6 +38,11 @@ impl Search {
         &self.slice
     }
 
+    /// Whether a crowd was begun and is not done.
+    pub fn is_within(&self) -> bool {
+        self.slice.from.is_some()
+    }
+
     /// Rows that come of one person at most.
     pub fn rows_each(&self) -> usize {
         self.slice.kinds.len().max(1)

@@ -76,9 +76,12 @@ impl Questions {
                 }
                 _ => {}
             }
-            if let Admitted::Feedback { tenant, person, about: About::Subject { until, .. }, .. } = one {
+            if let Admitted::Feedback { tenant, person, about, .. } = one {
                 let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-                questions.days.extend(living(*until, now).map(key));
+                match about {
+                    About::Subject { until, .. } => questions.days.extend(living(*until, now).map(key)),
+                    About::Entries(keys) => questions.days.extend(keys.iter().map(|of| key(of.day()))),
+                }
             }
         }
         questions
@@ -141,13 +144,14 @@ impl Effects {
                 self.merge(key, &mute.state());
             }
             Admitted::Feedback { tenant, person, what, about, at } => {
-                let (covered, marked) = match about {
-                    About::Entries(keys) => (keys.into_iter().collect(), BTreeSet::new()),
+                let covered: BTreeSet<EntryKey> = match about {
+                    About::Entries(keys) => keys.into_iter().collect(),
                     About::Subject { subject, until } => {
-                        known.about((&tenant, &person), &subject, until, what, now)
+                        known.about((&tenant, &person), &subject, until, now)
                     }
                 };
                 let covered: Vec<EntryKey> = covered.into_iter().collect();
+                let marked = known.marked((&tenant, &person), &covered, what);
                 for keys in covered.chunks(MARK_KEYS_MAX) {
                     let (tenant, person, keys) = (tenant.clone(), person.clone(), keys.to_vec());
                     self.records.push(heard(&Inbox::Feedback(Feedback { tenant, person, what, keys, at }))?);
@@ -241,31 +245,40 @@ impl Known {
         whose(admitted).and_then(flag).unwrap_or(false)
     }
 
-    /// A person's entries about a subject up to an instant, and which of them are marked so already. Those
-    /// are not marked again, or each look at a page would add a row; but they are announced again, since
-    /// the first time may have ended between the mark and its announcement.
+    /// A person's entries about a subject up to an instant.
     fn about(
         &self,
         (tenant, person): (&Tenant, &Person),
         subject: &SubjectRef,
         until: Millis,
-        did: Did,
         now: Millis,
-    ) -> (BTreeSet<EntryKey>, BTreeSet<EntryKey>) {
-        let (mut covered, mut marked) = (BTreeSet::new(), BTreeSet::new());
+    ) -> BTreeSet<EntryKey> {
         let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
-        for row in living(until, now).filter_map(|day| self.days.get(&key(day))).flatten() {
-            match row {
-                Row::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => {
-                    covered.insert(entry.key);
-                }
-                Row::Mark(mark) if mark.channel.is_none() && mark.what == what(did) => {
-                    marked.extend(mark.covers.iter().copied());
-                }
-                Row::Entry(_) | Row::Mark(_) => {}
-            }
-        }
-        (covered, marked)
+        let rows = living(until, now).filter_map(|day| self.days.get(&key(day))).flatten();
+        let about = |row: &Row| match row {
+            Row::Entry(entry) if entry.subject == *subject && entry.key.occurred <= until => Some(entry.key),
+            Row::Entry(_) | Row::Mark(_) => None,
+        };
+        rows.filter_map(about).collect()
+    }
+
+    /// Which of these entries are marked so already. They are not marked again, or each look at a page would
+    /// add a row; but they are announced again, since the first time may have ended between the mark and its
+    /// announcement.
+    fn marked(
+        &self,
+        (tenant, person): (&Tenant, &Person),
+        keys: &[EntryKey],
+        did: Did,
+    ) -> BTreeSet<EntryKey> {
+        let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
+        let days: BTreeSet<Day> = keys.iter().map(|of| of.day()).collect();
+        let rows = days.into_iter().filter_map(|day| self.days.get(&key(day))).flatten();
+        let covers = |row: &Row| match row {
+            Row::Mark(mark) if mark.channel.is_none() && mark.what == what(did) => mark.covers.clone(),
+            Row::Mark(_) | Row::Entry(_) => Vec::new(),
+        };
+        rows.flat_map(covers).collect()
     }
 }
 

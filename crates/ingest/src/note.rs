@@ -3,33 +3,49 @@
 use std::fmt;
 
 use catalogue::{
-    Catalogue, KindDef,
+    Audience, Catalogue, KindDef,
     problem::{did_you_mean, nearest},
 };
 
 use crate::change::Change;
 
-/// That a change tells nobody, and which name was probably meant.
+/// Why a change tells nobody, or fewer than it could.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Note {
-    what: String,
-    help: String,
+pub enum Note {
+    /// No kind is told on it, and which name was probably meant.
+    NoKind { what: String, help: String },
+    /// A kind is told to the persons whom the change lists, and there are none.
+    NobodyListed { what: String },
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no kind is told on `{}`: {}", self.what, self.help)
+        match self {
+            Self::NoKind { what, help } => write!(f, "no kind is told on `{what}`: {help}"),
+            Self::NobodyListed { what } => {
+                let why = "no persons are listed, so kinds told to listed persons tell nobody";
+                write!(f, "`{what}`: {why}")
+            }
+        }
     }
 }
 
-/// A note on a change that no kind is told on, if its name is near to one that a kind is on. Only kinds
-/// about the same type of subject are asked, and of two names that begin with it only the rest is compared:
-/// otherwise every name of a long type is near to every other.
+/// The note on a change, if there is one.
 pub fn of(change: &Change, catalogue: &Catalogue) -> Option<Note> {
     let what = change.what.as_str();
-    if catalogue.kinds_on(what).next().is_some() {
-        return None;
+    let mut kinds = catalogue.kinds_on(what).peekable();
+    if kinds.peek().is_none() {
+        return near_miss(change, catalogue);
     }
+    let is_missed = change.persons.is_empty() && kinds.any(|kind| kind.to == Audience::Listed);
+    is_missed.then(|| Note::NobodyListed { what: what.to_owned() })
+}
+
+/// A change that no kind is told on, if its name is near to one that a kind is on. Only kinds about the same
+/// type of subject are asked, and of two names that begin with it only the rest is compared: otherwise every
+/// name of a long type is near to every other.
+fn near_miss(change: &Change, catalogue: &Catalogue) -> Option<Note> {
+    let what = change.what.as_str();
     let subject = change.subjects.first()?.1.kind();
     let names: Vec<&str> = catalogue
         .kinds
@@ -49,5 +65,5 @@ pub fn of(change: &Change, catalogue: &Catalogue) -> Option<Note> {
             near.map(|near| format!("did you mean `{subject}.{near}`?"))
         }
     };
-    Some(Note { what: what.to_owned(), help: help? })
+    Some(Note::NoKind { what: what.to_owned(), help: help? })
 }

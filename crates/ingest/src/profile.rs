@@ -1,11 +1,11 @@
 //! The fields of a person's profile as they may be stated from outside.
 
 use catalogue::{
-    Catalogue,
+    Catalogue, NoPlace,
     problem::{did_you_mean, one_of},
 };
 use model::{
-    Cell, Channel, Place, State,
+    Cell, Channel, State,
     civil::Zones,
     person::{
         notes::{ERASED, FULL_DAY},
@@ -62,10 +62,7 @@ fn value_of(
         (_, Value::Null) => Ok(None),
         (EMAIL_OFF, Value::Bool(flag)) => Ok(Some(model::Value::Flag(*flag))),
         (EMAIL_OFF, _) => Err("it is not true or false".to_owned()),
-        (PLACE, value) => match place(value) {
-            Some(place) => Ok(Some(model::Value::Place(place))),
-            None => Err(r#"it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#.to_owned()),
-        },
+        (PLACE, value) => place(value).map(Some),
         (_, Value::String(text)) => {
             match field {
                 ZONE => zone(text, zones),
@@ -80,18 +77,16 @@ fn value_of(
     }
 }
 
-/// Degrees north and east, as an object or as a text.
-fn place(value: &Value) -> Option<Place> {
-    match value {
-        Value::String(text) => {
-            let (lat, lon) = text.split_once(',')?;
-            Place::new(lat.trim().parse().ok()?, lon.trim().parse().ok()?)
-        }
-        Value::Object(map) if map.len() == 2 => {
-            Place::new(map.get("lat")?.as_f64()?, map.get("lon")?.as_f64()?)
-        }
-        _ => None,
-    }
+/// Degrees north and east, as an object of nothing else or as a text.
+fn place(value: &Value) -> Result<model::Value, String> {
+    let place = match value {
+        Value::Object(map) if map.len() != 2 => Err(NoPlace::Form),
+        value => catalogue::place(value),
+    };
+    place.map(model::Value::Place).map_err(|why| match why {
+        NoPlace::Form => r#"it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#.to_owned(),
+        off @ NoPlace::OffGlobe { .. } => format!("it is no place: {off}"),
+    })
 }
 
 fn plan(text: &str, catalogue: &Catalogue) -> Result<(), String> {

@@ -72,7 +72,7 @@ plans:
   weekly:
     channel: email
     close: {weekly: "09:00", on: [mon], zone: person}
-    look_back: 7d
+    look_back: 14d
     from: Sample <news@example.com>
     headline: News
     template: mail.mjml
@@ -166,6 +166,14 @@ fn feedback_about_a_subject_covers_what_was_there() {
     let again = Effects::of(vec![read], &known, at(NOON));
     assert_eq!(again.marks, [], "looking twice writes once");
     assert_eq!(again.records, effects.records, "and is announced twice");
+
+    // The same where the entries are named: an app says so at every look.
+    let about = About::Entries(vec![two.key, later.key]);
+    let named = Admitted::Feedback { tenant: tenant(), person: ann(), what: Did::Read, about, at: at(NOON) };
+    let questions = Questions::of(std::slice::from_ref(&named), at(NOON));
+    assert_eq!(questions.days, [day("2026-11-21")].into());
+    let effects = Effects::of(vec![named], &known, at(NOON));
+    assert_eq!(effects.marks, [DayRows { key: day("2026-11-21"), rows: vec![mark(later.key)] }]);
 }
 
 /// One process's worth of engines, and a topic engine that can be made to fail.

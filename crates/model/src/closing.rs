@@ -33,6 +33,9 @@ pub struct Candidate {
     pub holds: Result<(), Why>,
     /// It came back from a Ready that may have been sent.
     pub maybe: bool,
+    /// Its subject is said once, by a Ready that waits for another attempt and may yet go out without it: it
+    /// waits for what becomes of that one.
+    pub awaits: bool,
 }
 
 impl Candidate {
@@ -118,6 +121,7 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
             (Ok(()), Some(_)) if candidate.key.day() < oldest => {
                 sorted.ended.push((candidate.key, Why::Expired));
             }
+            (Ok(()), Some(_)) if candidate.awaits => sorted.carried.push(candidate),
             (Ok(()), Some(section)) => live.push((section, candidate)),
             (Ok(()), None) => sorted.ended.push((candidate.key, Why::KindGone)),
             (Err(why), _) => sorted.ended.push((candidate.key, why)),
@@ -204,7 +208,8 @@ fn carry(
         return;
     }
     if let Some(id) = told {
-        let keys = carried.iter().map(|candidate| candidate.key).take(CARRIED_KEYS_MAX);
+        let over = carried.iter().filter(|candidate| !candidate.awaits);
+        let keys = over.map(|candidate| candidate.key).take(CARRIED_KEYS_MAX);
         window::owe(record, plan.channel, What::Carried(id), keys, at.now);
     }
     // After this instant, so that the next closing is the next one and not this one again.

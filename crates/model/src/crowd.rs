@@ -16,7 +16,7 @@ pub enum Crowd {
     Followers(SubjectRef),
     /// Whose place is in this cell.
     Cell(Cell),
-    /// Everybody of whom something is known.
+    /// Everybody who has a profile.
     Everyone,
 }
 

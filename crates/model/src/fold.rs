@@ -11,6 +11,7 @@ use crate::{
     fault::{self, Fault},
     id::{Person, ReadyId, SubjectRef},
     mark::{Channel, What, Why},
+    time::Millis,
 };
 
 /// A person's day (or several days) as their rows say.
@@ -26,7 +27,8 @@ pub struct EntryView {
     subject: Option<SubjectRef>,
     actor: Option<Person>,
     pub reasons: BTreeSet<Reason>,
-    said: BTreeSet<(Option<Channel>, What)>,
+    /// With when it was said, the latest if more than once.
+    said: BTreeMap<(Option<Channel>, What), Millis>,
 }
 
 /// Why an entry was or was not told on a channel.
@@ -85,7 +87,9 @@ impl DayView {
                 // The best-known fault of the first such design: a marker for "everything up to now".
                 let upto = fault::planted(Fault::MarkCoversAll) && matches!(mark.what, What::Taken(_));
                 for key in if upto { &all } else { &mark.covers } {
-                    self.entries.entry(*key).or_default().said.insert((mark.channel, mark.what));
+                    let said = &mut self.entries.entry(*key).or_default().said;
+                    let at = said.entry((mark.channel, mark.what)).or_insert(mark.at);
+                    *at = mark.at.max(*at);
                 }
             }
         }
@@ -127,23 +131,14 @@ impl EntryView {
 
     /// The same, ignoring the marks of one Ready: the check before a send must not see its own mark.
     pub fn fate_but(&self, channel: Channel, but: Option<ReadyId>) -> Fate {
-        let said =
-            || self.said.iter().filter(|(on, _)| on.is_none_or(|on| on == channel)).map(|(_, what)| *what);
-        let returned =
-            |id: ReadyId| said().any(|what| matches!(what, What::Returned { ready, .. } if ready == id));
-        let left = |id: ReadyId| said().find(|what| matches!(what, What::Left { ready, .. } if *ready == id));
         let mut ended = None;
-        for what in said() {
-            if let What::Taken(id) = what {
-                if Some(id) == but || returned(id) {
-                    continue;
-                }
-                match left(id) {
-                    Some(What::Left { why, .. }) => ended = Some(why),
-                    _ => return Fate::Told { ready: id },
-                }
+        for (ready, _, left) in self.taken(channel).filter(|(ready, ..)| Some(*ready) != but) {
+            match left {
+                Some(why) => ended = Some(why),
+                None => return Fate::Told { ready },
             }
         }
+        let said = || self.said_on(channel).map(|(what, _)| what);
         if said().any(|what| what == What::Read) {
             return Fate::Read;
         }
@@ -157,6 +152,35 @@ impl EntryView {
         }
     }
 
+    /// The Readys that tell it on a channel, each with when it took it.
+    pub fn tellers(&self, channel: Channel) -> impl Iterator<Item = (ReadyId, Millis)> {
+        self.taken(channel).filter(|(.., left)| left.is_none()).map(|(ready, at, _)| (ready, at))
+    }
+
+    /// The Readys that took it on a channel and did not return it, each with when, and why it went out without
+    /// it if it did.
+    fn taken(&self, channel: Channel) -> impl Iterator<Item = (ReadyId, Millis, Option<Why>)> {
+        let said = move || self.said_on(channel);
+        said().filter_map(move |(what, at)| {
+            let What::Taken(id) = what else { return None };
+            let mut left = None;
+            for (what, _) in said() {
+                match what {
+                    What::Returned { ready, .. } if ready == id => return None,
+                    What::Left { ready, why } if ready == id => left = left.or(Some(why)),
+                    _ => {}
+                }
+            }
+            Some((id, at, left))
+        })
+    }
+
+    /// What marks say that count on a channel.
+    fn said_on(&self, channel: Channel) -> impl Iterator<Item = (What, Millis)> {
+        let said = self.said.iter().filter(move |((on, _), _)| on.is_none_or(|on| on == channel));
+        said.map(|((_, what), at)| (*what, *at))
+    }
+
     /// Whether it still waits to be told on a channel.
     pub fn waits(&self, channel: Channel) -> bool {
         matches!(self.fate(channel), Fate::Waiting { .. })
@@ -164,6 +188,6 @@ impl EntryView {
 
     /// Whether a Ready that took it came back with nobody knowing if it was sent.
     pub fn maybe_sent(&self) -> bool {
-        self.said.iter().any(|(_, what)| matches!(what, What::Returned { maybe: true, .. }))
+        self.said.keys().any(|(_, what)| matches!(what, What::Returned { maybe: true, .. }))
     }
 }

@@ -87,6 +87,35 @@ fn a_mark_may_come_before_its_entry() {
     assert_eq!(view.get(k).unwrap().fate(Channel::Email), Fate::Read);
 }
 
+#[test]
+fn who_tells_an_entry_and_since_when_is_known() {
+    let (a, b) = (ReadyId([1; 16]), ReadyId([2; 16]));
+    let k = key(5, 1);
+    let check = |said: &[(What, i64)], expected: &[(ReadyId, i64)]| {
+        let mut rows = vec![entry(k, "author:1")];
+        rows.extend(
+            said.iter()
+                .map(|(what, at)| Row::Mark(Mark::new(Some(Channel::Email), *what, vec![k], Millis(*at)))),
+        );
+        let expected: Vec<_> = expected.iter().map(|(ready, at)| (*ready, Millis(*at))).collect();
+        for _ in 0..rows.len() {
+            rows.rotate_left(1);
+            let view = fold(&rows);
+            let found: Vec<_> = view.get(k).unwrap().tellers(Channel::Email).collect();
+            assert_eq!(found, expected, "{said:?}");
+        }
+    };
+    check(&[(What::Read, 1), (What::Carried(a), 2)], &[]);
+    check(&[(What::Taken(a), 7), (What::Read, 8)], &[(a, 7)]);
+    check(&[(What::Taken(a), 7), (What::Taken(a), 9)], &[(a, 9)]);
+    check(
+        &[(What::Taken(a), 7), (What::Returned { ready: a, maybe: true }, 8), (What::Taken(b), 9)],
+        &[(b, 9)],
+    );
+    check(&[(What::Taken(a), 7), (What::Left { ready: a, why: Why::Unfollowed }, 8)], &[]);
+    check(&[(What::Taken(a), 7), (What::Taken(b), 9)], &[(a, 7), (b, 9)]);
+}
+
 struct Bench {
     tenant: Tenant,
     person: Person,
@@ -178,7 +207,7 @@ fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), Why>) -> Candidate
     let subject = SubjectRef::new(subject).unwrap();
     let reasons = if holds.is_ok() { vec![reason("author:1")] } else { Vec::new() };
     #[allow(clippy::cast_precision_loss, reason = "small numbers")]
-    Candidate { key: key(ms, n), subject, reasons, rank: ms as f64, holds, maybe: false }
+    Candidate { key: key(ms, n), subject, reasons, rank: ms as f64, holds, maybe: false, awaits: false }
 }
 
 #[test]
@@ -250,6 +279,28 @@ fn one_subject_cannot_fill_more_than_a_ready() {
     let ready = bench.close(NINE, many);
     assert_eq!(ready[0].entries.len(), READY_ENTRIES_MAX);
     assert_eq!(bench.record.windows.len(), 1, "the rest is carried");
+}
+
+#[test]
+fn what_awaits_another_ready_is_neither_told_nor_ended() {
+    let awaiting = |n: u8| Candidate { awaits: true, ..candidate(i64::from(n), n, "work:1", Ok(())) };
+    let check = |others: &[u8], now: i64, expected: (usize, Option<i64>, &[What])| {
+        let mut bench = Bench::new(8, 1);
+        bench.announce(1_000, 0);
+        let others = others.iter().map(|n| candidate(i64::from(*n), *n, "work:2", Ok(())));
+        let readys = bench.close(now, others.chain([awaiting(9)]).collect());
+        let told: usize = readys.iter().map(|ready| ready.entries.len()).sum();
+        let due = bench.record.windows.first().map(|window| window.due.0);
+        let key = awaiting(9).key;
+        let owed = bench.record.owed.iter().filter(|owed| owed.mark.covers.contains(&key));
+        let said: Vec<What> = owed.map(|owed| owed.mark.what).collect();
+        assert_eq!((told, due, said.as_slice()), expected);
+    };
+    check(&[], NINE, (0, Some(NINE + DAY_MS), &[]));
+    check(&[1], NINE, (1, Some(NINE + DAY_MS), &[]));
+    // Its day is about to expire: there is no next closing.
+    let last = Day(0).expires().0 - 1;
+    check(&[], last, (0, None, &[What::Ended(Why::Expired)]));
 }
 
 #[test]

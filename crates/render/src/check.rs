@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Audience, Catalogue, KindDef, Problems, SUBJECT};
+use catalogue::{Audience, Catalogue, KindDef, Problem, Problems, SUBJECT};
 use minijinja::UndefinedBehavior;
 use model::{
-    Because, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone, entry::Score,
+    Because, Kind, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone, entry::Score,
     person::profile, plan::Plan,
 };
 
 use crate::{
-    Renderer,
+    Renderer, filters,
     input::{ItemInput, MailInput, RenderError, SectionInput},
+    renderer::NOT_THERE,
 };
 
 /// Where the reader of an example mail is: not far from the place of an example subject.
@@ -34,8 +35,8 @@ impl Renderer {
                 Err(found) => return found,
             };
             for plan in catalogue.plans.by_name.values() {
-                if let Err(RenderError::Template(problem)) = renderer.example(catalogue, plan, full) {
-                    problems.extend([*problem]);
+                if let Err(RenderError::Template(problem)) = renderer.example(catalogue, plan, full, None) {
+                    problems.extend(renderer.of_kinds(*problem, catalogue, plan, full));
                 }
             }
         }
@@ -45,11 +46,48 @@ impl Renderer {
         }
     }
 
-    fn example(&self, catalogue: &Catalogue, plan: &Plan, full: bool) -> Result<(), RenderError> {
+    /// The same problem with the kinds it is of. Each is rendered by itself, for the mail of all stops at
+    /// the first.
+    fn of_kinds(&self, problem: Problem, catalogue: &Catalogue, plan: &Plan, full: bool) -> Vec<Problem> {
+        if !problem.what.ends_with(NOT_THERE) {
+            return vec![problem];
+        }
+        let mut found: Vec<(Problem, Vec<String>)> = Vec::new();
+        for kind in plan.sections.iter().flat_map(|section| &section.kinds) {
+            let alone = self.example(catalogue, plan, full, Some(kind));
+            let Err(RenderError::Template(alone)) = alone else { continue };
+            let name = format!("`{kind}`");
+            match found.iter_mut().find(|(problem, _)| *problem == *alone) {
+                Some((_, kinds)) => kinds.push(name),
+                None => found.push((*alone, vec![name])),
+            }
+        }
+        if found.is_empty() {
+            return vec![problem];
+        }
+        let named = found.into_iter().map(|(mut problem, kinds)| {
+            if problem.what.ends_with(NOT_THERE) {
+                problem.what = format!("{} for items of kind {}", problem.what, filters::and(&kinds));
+            }
+            problem
+        });
+        named.collect()
+    }
+
+    /// Renders a mail of examples: of all kinds of a plan, or of one.
+    fn example(
+        &self,
+        catalogue: &Catalogue,
+        plan: &Plan,
+        full: bool,
+        only: Option<&Kind>,
+    ) -> Result<(), RenderError> {
         let state = |subject: &SubjectRef| {
             if full { catalogue.example(subject.kind()) } else { State::default() }
         };
-        let told = |kind: &&KindDef| plan.section_of(&kind.name).is_some();
+        let told = |kind: &&KindDef| {
+            plan.section_of(&kind.name).is_some() && only.is_none_or(|only| *only == kind.name)
+        };
         let mut subjects = BTreeMap::new();
         for kind in catalogue.kinds.values().filter(told) {
             for number in 1..=ITEMS {

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     io::{self, Write},
+    ops::Range,
 };
 
 use catalogue::{Catalogue, KindDef, Mail, OTHER, Problem, Problems, problem::Source};
@@ -37,6 +38,9 @@ enum Part<'a> {
     Preheader(&'a PlanName, &'a Mail),
     Says(&'a KindDef),
 }
+
+/// How a message ends about what is not there; of which kind, a check knows.
+pub(crate) const NOT_THERE: &str = "is not there";
 
 /// What is given to a text at its root.
 type Roots = BTreeMap<&'static str, Scripted>;
@@ -133,6 +137,7 @@ impl Renderer {
                     .map_or(Scripted::UNDEFINED, Scripted::from_object),
             ),
             ("count", Scripted::from(all.len())),
+            ("plan", Scripted::from(input.plan.as_str())),
             ("items", Scripted::from(all)),
             ("sections", Scripted::from(sections)),
             (
@@ -188,20 +193,23 @@ impl Renderer {
 
     /// What the engine says about a text, at the place in the file the text is from.
     fn problem(&self, part: Part<'_>, error: &Error) -> Problem {
+        let is_missing = matches!(error.kind(), ErrorKind::UndefinedError);
+        let range = error.range().map(|range| path(self.text(part), range));
         let what = match error.kind() {
             ErrorKind::OutOfFuel => "this text takes too many steps".to_string(),
             ErrorKind::WriteFailure => format!("this text is longer than {PART_BYTES_MAX} bytes"),
             ErrorKind::UndefinedError => {
-                "this is not there for every item: ask with `{% if %}` first".to_string()
+                let read = range.clone().and_then(|range| self.text(part).get(range)).unwrap_or_default();
+                if read.is_empty() { format!("a value {NOT_THERE}") } else { format!("`{read}` {NOT_THERE}") }
             }
             kind => error.detail().map_or_else(|| kind.to_string(), str::to_string),
         };
-        let offset = error.range().map(|range| range.start);
+        let offset = range.map(|range| range.start);
         let in_catalogue = |line: usize, of: String| {
             let source = Source { file: &self.catalogue.file, text: "" };
             source.problem(line, 1, format!("{of}: {what}"))
         };
-        match part {
+        let problem = match part {
             Part::Html(plan, mail) => {
                 let origin = |offset| self.layouts.get(plan).map_or(0, |layout| layout.origin(offset));
                 let source = Source { file: &mail.template_file, text: &mail.template };
@@ -214,8 +222,32 @@ impl Renderer {
             Part::Headline(plan, mail) => in_catalogue(mail.line, format!("headline of `{plan}`")),
             Part::Preheader(plan, mail) => in_catalogue(mail.line, format!("preheader of `{plan}`")),
             Part::Says(kind) => in_catalogue(kind.line, format!("what `{}` says", kind.name)),
+        };
+        problem.help(is_missing.then(|| "ask with `{% if %}` first".to_string()))
+    }
+
+    /// What was compiled for a part; ranges of errors are of this.
+    fn text<'a>(&'a self, part: Part<'a>) -> &'a str {
+        match part {
+            Part::Html(plan, _) => self.layouts.get(plan).map_or("", |layout| &layout.html),
+            Part::Text(_, mail) => &mail.text,
+            Part::Headline(_, mail) => &mail.headline,
+            Part::Preheader(_, mail) => &mail.preheader,
+            Part::Says(kind) => &kind.says,
         }
     }
+}
+
+/// The path that was read where the engine's range begins at its first dot, or is the filter after it.
+fn path(text: &str, range: Range<usize>) -> Range<usize> {
+    let in_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let before = text.get(..range.start).unwrap_or_default();
+    if let Some(value) = before.trim_end().strip_suffix('|') {
+        let value = value.trim_end();
+        return value.trim_end_matches(in_path).len()..value.len();
+    }
+    let is_rest = text.get(range.clone()).is_some_and(|read| read.starts_with('.'));
+    if is_rest { before.trim_end_matches(in_path).len()..range.end } else { range }
 }
 
 impl Part<'_> {

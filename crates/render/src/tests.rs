@@ -9,7 +9,7 @@ use catalogue::{
 use model::{Because, Cell, Kind, Millis, Place, PlanName, Reason, State, SubjectRef, Value, civil::Zones};
 use proptest::prelude::*;
 
-use crate::{ItemInput, MailInput, RenderError, Rendered, Renderer, SectionInput, clean};
+use crate::{ItemInput, MailInput, RenderError, Rendered, Renderer, SectionInput, clean, values::Moment};
 
 const CATALOGUE: &str = r#"
 catalogue: sample
@@ -154,13 +154,14 @@ fn texts_say_what_they_are_given() {
     one("subject.author.name | upper", "ANN LEE");
     one("subject.others | list", "Ann Lee and Bo");
     one("subject.others | length", "3");
-    one("subject.starts", "Fri 27 Nov, 18:00");
+    one("subject.starts", "Fri 27 Nov, 18:00 CET");
     one("subject.starts | day", "Fri 27 Nov");
-    one("subject.starts | time", "18:00");
+    one("subject.starts | time", "18:00 CET");
     one("due | day", "Tue 24 Nov");
     one("subject.score", "3");
     one("subject.score / 2", "1.5");
     one("subject.page", "https://example.com/moon?a=1&b=2");
+    one("plan", "daily");
     one("count | plural('work', 'works')", "work");
     one("subject.score | plural('work', 'works')", "works");
     one("name ~ '!'", "Ann!");
@@ -434,6 +435,66 @@ fn a_check_finds_what_only_some_items_have() {
         "x",
     ));
     assert!(found.to_string().starts_with("daily.mjml:4:21: rows of nothing"), "{found}");
+}
+
+/// What a check finds where a plan tells of works and of authors.
+fn checked(mjml: &str, text: &str) -> Vec<String> {
+    const KINDS: &str = "
+  author_in: {on: author.joined, to: {followers_of: subject}, says: x, plans: [daily]}
+  author_out: {on: author.left, to: {followers_of: subject}, says: x, plans: [daily]}
+plans:";
+    let source = CATALOGUE.replace("\nplans:", KINDS).replace("HEADLINE", "x");
+    let source = source.replace("[work_out]", "[work_out, author_in, author_out]");
+    let files = |name: &str| Ok(if name == "daily.mjml" { mjml } else { text }.to_string());
+    let catalogue =
+        Catalogue::parse(&source, "catalogue.yaml", &files).unwrap_or_else(|problems| panic!("{problems}"));
+    let said = Renderer::check(&catalogue).0.into_iter().map(|found| {
+        assert_eq!(found.help.as_deref(), Some("ask with `{% if %}` first"));
+        format!("{}:{}:{}: {}", found.file, found.line, found.column, found.what)
+    });
+    said.collect()
+}
+
+#[test]
+fn a_check_names_the_field_that_is_missing_and_the_kinds_that_lack_it() {
+    const WORKS: &str = "is not there for items of kind `work_out`";
+    const AUTHORS: &str = "is not there for items of kind `author_in` and `author_out`";
+    let each = |what: &str| format!("{{% for item in items %}}{what}{{% endfor %}}");
+    let check = |what: &str, expected: &[(usize, &str, &str)]| {
+        let expected: Vec<String> =
+            expected.iter().map(|(at, what, of)| format!("daily.txt:1:{at}: {what} {of}")).collect();
+        assert_eq!(checked("<mjml><mj-body></mj-body></mjml>", &each(what)), expected, "{what}");
+    };
+    check("{% if item.subject.title %}{{ item.subject.title }}{% endif %}", &[]);
+    check("{{ item.subject.name }}", &[(27, "`item.subject.name`", WORKS)]);
+    check("{{ item.subject.title }}", &[(27, "`item.subject.title`", AUTHORS)]);
+    check("{{ item.subject.author.name }}", &[(27, "`item.subject.author.name`", AUTHORS)]);
+    check("{{ item.subject.title | upper }}", &[(27, "`item.subject.title`", AUTHORS)]);
+    check("{{ (item.subject.title) | upper }}", &[(47, "a value", AUTHORS)]);
+    check(
+        "{{ item.subject.title }}{{ item.subject.name }}",
+        &[(27, "`item.subject.title`", AUTHORS), (51, "`item.subject.name`", WORKS)],
+    );
+    assert_eq!(
+        checked(&in_text(&each("<b>{{ item.subject.score }}</b>")), "x"),
+        [format!("daily.mjml:2:36: `item.subject.score` {AUTHORS}")]
+    );
+}
+
+#[test]
+fn a_time_says_whose_it_is() {
+    let check = |zone: &str, expected: &str| {
+        let zone = Zones::bundled().get_or_utc(Some(zone));
+        let at = |text: &str| Millis::parse(text).unwrap();
+        let moment = Moment::new(at("2026-11-27T17:00:00Z"), &zone, at("2026-11-24T08:00:00Z")).unwrap();
+        assert_eq!(moment.time(), expected);
+    };
+    check("UTC", "17:00 UTC");
+    check("Europe/Berlin", "18:00 CET");
+    check("America/New_York", "12:00 EST");
+    check("Asia/Tokyo", "02:00 JST");
+    check("America/Sao_Paulo", "14:00 UTC-03");
+    check("Asia/Kathmandu", "22:45 UTC+0545");
 }
 
 const HOSTILE: [&str; 24] = [

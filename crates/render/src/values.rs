@@ -59,9 +59,12 @@ impl Moment {
         self.at.strftime(form).to_string()
     }
 
-    /// `18:00`
+    /// `18:00 CET`: what is told may be far away, so a time says whose it is.
     pub fn time(&self) -> String {
-        self.at.strftime("%H:%M").to_string()
+        let zone = self.at.strftime("%Z").to_string();
+        // Where nobody uses letters the zone's database has the difference alone.
+        let of = if zone.starts_with(['+', '-']) { "UTC" } else { "" };
+        format!("{} {of}{zone}", self.at.strftime("%H:%M"))
     }
 }
 

@@ -15,9 +15,23 @@ use serde_json::json;
 const READER: Place = Place { lat: 52.52, lon: 13.405 };
 const LINK: &str = "https://mail.gallery.example/u/AQRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWw";
 
+const GALLERY: &str = "examples/gallery";
+/// The gallery with one kind more.
+const SIX: &str = "tests/catalogues/gallery-six";
+
+fn read(folder: &str, file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 fn gallery() -> Catalogue {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gallery");
-    Catalogue::load(&dir).unwrap_or_else(|problems| panic!("{problems}"))
+    parse(&read(GALLERY, "catalogue.yaml"))
+}
+
+/// A catalogue that has the gallery's layouts.
+fn parse(text: &str) -> Catalogue {
+    let layouts = |name: &str| Ok(read(GALLERY, name));
+    Catalogue::parse(text, "catalogue.yaml", &layouts).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// What is told: the section, the kind in whose words, the subject, and why: what is followed, `near` or
@@ -110,9 +124,12 @@ fn reasons((_, kind, _, because): &Line) -> Vec<Reason> {
 
 /// The mail of a plan that tells these lines, and had no room for so many more in each section.
 fn mail(plan: &str, lines: &[Line], more: usize) -> Rendered {
-    let catalogue = gallery();
-    let renderer = Renderer::new(&catalogue).unwrap_or_else(|problems| panic!("{problems}"));
-    let states = subjects(&catalogue);
+    mail_of(&gallery(), plan, lines, more)
+}
+
+fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[Line], more: usize) -> Rendered {
+    let renderer = Renderer::new(catalogue).unwrap_or_else(|problems| panic!("{problems}"));
+    let states = subjects(catalogue);
     let told: Vec<(Kind, SubjectRef, Vec<Reason>)> =
         lines.iter().map(|line| (Kind::new(line.1).unwrap(), subject(line.2), reasons(line))).collect();
     let mut sections: Vec<SectionInput<'_>> = Vec::new();
@@ -158,6 +175,62 @@ fn golden(name: &str, found: &Rendered) {
 fn the_catalogue_passes_every_check() {
     let problems = Renderer::check(&gallery());
     assert!(problems.is_empty(), "{problems}");
+}
+
+#[test]
+fn a_sixth_kind_is_a_change_of_the_catalogue_alone() {
+    let (five, six) = (read(GALLERY, "catalogue.yaml"), read(SIX, "catalogue.yaml"));
+    let (more, rest): (Vec<&str>, Vec<&str>) = six.lines().partition(|line| line.ends_with("# sixth"));
+    assert!(rest == five.lines().collect::<Vec<_>>(), "{SIX} has more than its own lines, or less");
+    assert_eq!(more.len(), 8, "a kind, and a section in each plan");
+    for layout in ["mail/morning.mjml", "mail/morning.txt"] {
+        assert!(read(GALLERY, layout) == read(SIX, layout), "{layout} of {SIX} is not the gallery's");
+    }
+    let problems = Renderer::check(&parse(&six));
+    assert!(problems.is_empty(), "{problems}");
+    let reduced = [("Reduced", "artwork_reduced", "artwork:1", &["artist:7"][..])];
+    let found = mail_of(&parse(&six), "morning_mail", &reduced, 0);
+    assert_eq!(found.headline, "“Moon over the Spree”");
+    assert!(found.html.contains("“Moon over the Spree” costs less"), "{}", found.html);
+    assert!(found.text.contains("“Moon over the Spree” costs less"), "{}", found.text);
+}
+
+#[test]
+fn a_kind_may_be_about_a_subject_that_has_only_a_name() {
+    let kind = "\n  partner_opened:
+    on: partner.opened
+    to: {followers_of: subject}
+    says: '{{ subject.name | default(\"A gallery\") }} has opened its doors'
+    plans: [morning_mail, weekly_mail]\n\nplans:\n";
+    let own = "\n      - {title: Galleries, kinds: [partner_opened], most: 3}\n      - {title: New works,";
+    let opened: Line = ("New works", "partner_opened", "partner:2", &["partner:2"]);
+    for (section, with) in [
+        // In a section of its own, and among works.
+        ("\n      - {title: New works,", own),
+        ("[artwork_published], most", "[artwork_published, partner_opened], most"),
+    ] {
+        let text = read(GALLERY, "catalogue.yaml").replace("\nplans:\n", kind).replace(section, with);
+        let catalogue = parse(&text);
+        let problems = Renderer::check(&catalogue);
+        assert!(problems.is_empty(), "{problems}");
+        let found = mail_of(&catalogue, "weekly_mail", &[WORKS[0], opened, WORKS[1]], 0);
+        assert_eq!(found.headline, "Your week: “Moon over the Spree”, Galerie Nord and 1 more");
+        assert!(found.html.contains("Galerie Nord has opened its doors"), "{}", found.html);
+        let alone = mail_of(&catalogue, "morning_mail", &[opened], 0);
+        assert_eq!(alone.headline, "Galerie Nord");
+    }
+}
+
+#[test]
+fn a_mail_says_when_it_comes() {
+    let check = |plan: &str, said: &str| {
+        let found = mail(plan, &WORKS, 0);
+        for part in [found.html, found.text.replace('\n', " ")] {
+            assert!(part.contains("Hello, Ann") && part.contains(said), "{part}");
+        }
+    };
+    check("morning_mail", "You get this mail at most once a day, and only");
+    check("weekly_mail", "You get this mail on Sundays, and only");
 }
 
 #[test]

@@ -3,11 +3,16 @@
 //!
 //! In this order, so that a crash anywhere leaves every row in the store or in a whole file: the days take no
 //! more rows, their rows are written and synced under another name, the file gets its name, the days are
-//! dropped. What was interrupted is simply done again.
+//! dropped. What was interrupted before the file had its name is done again from the beginning; a whole file
+//! whose days are still there is compared with them row by row, and they are dropped.
+//!
+//! The caller sees to it that nothing is owed any more from the days that go: `kept_from` goes by the clock,
+//! and so is right only of a house that is at rest.
 
 use std::{
     fs::{self, File},
-    io::BufWriter,
+    io::{BufReader, BufWriter},
+    iter::Peekable,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -15,13 +20,21 @@ use std::{
 use anyhow::{Context as _, bail, ensure};
 use catalogue::Catalogue;
 use model::{
-    Day, Millis,
+    Day, Millis, Row,
+    entry::DayKey,
     limits::{DAY_LIFE_MS, DAY_MS, LATE_MS_MAX},
 };
 use serde::{Deserialize, Serialize};
-use store::{DayPart, Store};
+use store::{DayPart, DayRows, Store};
 
-/// Persons read at once.
+mod unfinished;
+
+#[cfg(test)]
+mod tests;
+
+use unfinished::Unfinished;
+
+/// Rows read at once.
 const PART_MAX: usize = 2_000;
 /// How many days before the oldest that lives are looked at: the keeper drops one a day, and may have been
 /// stopped for as long.
@@ -36,6 +49,14 @@ pub struct Archived {
     pub bytes: u64,
     /// The file; none if there was nothing to write.
     pub file: Option<PathBuf>,
+}
+
+/// What an archiving tells whoever waits for it, and asks while it writes.
+pub struct Watch<'a> {
+    /// Rows written so far.
+    pub rows: &'a AtomicU64,
+    /// Whether the disk is down to its reserve: the house needs that room more than the file does.
+    pub disk_low: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// The first day that cannot be archived yet: events for it may still come, or a plan may still tell from it.
@@ -53,30 +74,45 @@ pub fn day(text: &str, now: Millis) -> Option<Day> {
     }
 }
 
-/// Writes every day before `before` to a file that is not there yet, and drops them.
+/// Why nothing can be archived, as far as can be told without reading all of it.
+pub async fn refusal(
+    store: &dyn Store,
+    catalogue: &Catalogue,
+    (before, now): (Day, Millis),
+    file: &Path,
+) -> anyhow::Result<Option<String>> {
+    let kept = kept_from(catalogue, now);
+    if before > kept {
+        let why = format!("entries of {kept} and later may still be told; the days before {kept} can go");
+        return Ok(Some(why));
+    }
+    if !is_there(file) {
+        return Ok(None);
+    }
+    // It may be the file of an archiving that was interrupted before the days were dropped.
+    let may_be_ours = Kept::open(file).is_some() && Walk::new(store, before, now).next().await?.is_some();
+    Ok((!may_be_ours).then(|| in_the_way(file)))
+}
+
+/// Writes every day before `before` to a file, and drops them. A file that is there already must hold just
+/// what is to be written.
 pub async fn archive(
     store: &dyn Store,
     catalogue: &Catalogue,
     (before, now): (Day, Millis),
     file: &Path,
-    rows: &AtomicU64,
+    watch: &Watch<'_>,
 ) -> anyhow::Result<Archived> {
-    let kept = kept_from(catalogue, now);
-    ensure!(before <= kept, "entries of {kept} and later may still be told; the days before {kept} can go");
-    ensure!(!file.exists(), "{} is there already", file.display());
+    if let Some(why) = refusal(store, catalogue, (before, now), file).await? {
+        bail!(why);
+    }
     store.close_before(before).await.context("close the days")?;
-    let unfinished = file.with_extension("avro.unfinished");
-    let archived = write(store, before, now, &unfinished, rows).await;
-    let mut archived = match archived {
-        Ok(archived) if archived.rows > 0 => archived,
-        other => {
-            drop(fs::remove_file(&unfinished));
-            other?
-        }
+    let walk = Walk::new(store, before, now);
+    let mut archived = match is_there(file) {
+        true => compare(walk, file, watch).await?.with_context(|| in_the_way(file))?,
+        false => write(walk, file, watch).await?,
     };
     if archived.rows > 0 {
-        fs::rename(&unfinished, file).with_context(|| format!("name {}", file.display()))?;
-        synced(file.parent())?;
         archived.bytes = fs::metadata(file).map_or(0, |found| found.len());
         archived.file = Some(file.to_owned());
     }
@@ -84,53 +120,138 @@ pub async fn archive(
     Ok(archived)
 }
 
-async fn write(
-    store: &dyn Store,
-    before: Day,
-    now: Millis,
-    file: &Path,
-    rows: &AtomicU64,
-) -> anyhow::Result<Archived> {
+/// Writes the file; there is none if there are no rows.
+async fn write(mut walk: Walk<'_>, file: &Path, watch: &Watch<'_>) -> anyhow::Result<Archived> {
     let mut archived = Archived::default();
-    let out = File::create(file).with_context(|| format!("make {}", file.display()))?;
+    // Declared before what writes to it, and so dropped after that.
+    let (unfinished, out) = Unfinished::make(file)?;
     let mut writer = wire::archive::Writer::new(BufWriter::new(out))?;
-    let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
-    for back in (1..=life + DAYS_BEFORE).rev() {
-        let day = Day::of(now).plus(-back);
-        if day >= before {
-            break;
+    while let Some(part) = walk.next().await? {
+        ensure!(
+            !(watch.disk_low)(),
+            "the disk is down to its reserve; nothing was dropped, and the unfinished file is gone"
+        );
+        for (key, row) in rows_of(&part) {
+            writer.append(key, row)?;
         }
-        let mut from = None;
-        let earlier = archived.rows;
-        loop {
-            let DayPart { rows: persons, next } =
-                store.scan(day, from.as_deref(), PART_MAX).await.with_context(|| format!("read {day}"))?;
-            for person in &persons {
-                for row in &person.rows {
-                    writer.append(&person.key, row)?;
-                }
-                archived.rows += person.rows.len() as u64;
-            }
-            rows.store(archived.rows, Ordering::Relaxed);
-            let Some(next) = next else { break };
-            if from.as_ref() == Some(&next) {
-                bail!("reading {day} does not come forward");
-            }
-            from = Some(next);
-        }
-        if archived.rows > earlier {
-            archived.days.push(day.to_string());
-        }
+        archived.add(&part, watch);
     }
     let out = writer.finish()?.into_inner().context("write the last of it")?;
-    out.sync_all().with_context(|| format!("sync {}", file.display()))?;
+    out.sync_all().with_context(|| format!("sync what becomes {}", file.display()))?;
+    if archived.rows > 0 {
+        unfinished.finish(file)?;
+    }
     Ok(archived)
 }
 
-/// A new name is durable when its folder is.
-fn synced(folder: Option<&Path>) -> anyhow::Result<()> {
-    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .with_context(|| format!("sync {}", folder.display()))
+/// Whether a file holds all rows of the days, in their order, and nothing else but days before those: what
+/// was dropped before the interruption were the oldest.
+async fn compare(mut walk: Walk<'_>, file: &Path, watch: &Watch<'_>) -> anyhow::Result<Option<Archived>> {
+    let mut archived = Archived::default();
+    let Some(mut kept) = Kept::open(file) else { return Ok(None) };
+    while let Some(part) = walk.next().await? {
+        if archived.rows == 0 {
+            kept.pass_before(part.first().map(|of| of.key.day)).await;
+        }
+        if !rows_of(&part).all(|(key, row)| kept.has_next(key, row)) {
+            return Ok(None);
+        }
+        archived.add(&part, watch);
+    }
+    if archived.rows == 0 || kept.0.next().is_some() {
+        return Ok(None);
+    }
+    // The crash may have been a power cut, right after the file was given its name.
+    unfinished::synced(file)?;
+    Ok(Some(archived))
+}
+
+fn rows_of(part: &[DayRows]) -> impl Iterator<Item = (&DayKey, &Row)> {
+    part.iter().flat_map(|of| of.rows.iter().map(|row| (&of.key, row)))
+}
+
+fn is_there(file: &Path) -> bool {
+    file.symlink_metadata().is_ok()
+}
+
+fn in_the_way(file: &Path) -> String {
+    format!(
+        "{} is there already, and is no archive of what the store still has of these days",
+        file.display()
+    )
+}
+
+impl Archived {
+    fn add(&mut self, part: &[DayRows], watch: &Watch<'_>) {
+        for of in part {
+            let day = of.key.day.to_string();
+            if self.days.last() != Some(&day) {
+                self.days.push(day);
+            }
+            self.rows += of.rows.len() as u64;
+        }
+        watch.rows.store(self.rows, Ordering::Relaxed);
+    }
+}
+
+/// Goes over the days, part by part.
+struct Walk<'a> {
+    store: &'a dyn Store,
+    day: Day,
+    before: Day,
+    from: Option<Vec<u8>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(store: &'a dyn Store, before: Day, now: Millis) -> Self {
+        let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
+        Self { store, day: Day::of(now).plus(-life - DAYS_BEFORE), before, from: None }
+    }
+
+    /// Rows of one day; `None` after the last of all.
+    async fn next(&mut self) -> anyhow::Result<Option<Vec<DayRows>>> {
+        while self.day < self.before {
+            let day = self.day;
+            let part = self.store.scan(day, self.from.as_deref(), PART_MAX).await;
+            let DayPart { rows, next } = part.with_context(|| format!("read {day}"))?;
+            ensure!(next.is_none() || next != self.from, "reading {day} does not come forward");
+            self.from = next;
+            if self.from.is_none() {
+                self.day = day.plus(1);
+            }
+            if rows.iter().any(|of| !of.rows.is_empty()) {
+                return Ok(Some(rows));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The rows of a file that was there already.
+struct Kept(Peekable<wire::archive::Rows<BufReader<File>>>);
+
+impl Kept {
+    /// `None` if it is no archive. Whatever is no file is not opened: one would wait for who writes to a pipe.
+    fn open(file: &Path) -> Option<Self> {
+        if !file.symlink_metadata().ok()?.is_file() {
+            return None;
+        }
+        let rows = wire::archive::read(BufReader::new(File::open(file).ok()?)).ok()?;
+        Some(Self(rows.peekable()))
+    }
+
+    /// Passes by the rows of earlier days.
+    async fn pass_before(&mut self, day: Option<Day>) {
+        let mut passed = 0;
+        while self.0.next_if(|row| row.as_ref().is_ok_and(|(key, _)| Some(key.day) < day)).is_some() {
+            passed += 1;
+            if passed % PART_MAX == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    fn has_next(&mut self, key: &DayKey, row: &Row) -> bool {
+        self.0.next().is_some_and(|next| next.is_ok_and(|next| (&next.0, &next.1) == (key, row)))
+    }
 }

@@ -242,6 +242,9 @@ impl Cli {
             add(keys::LISTEN, "--listen", up.listen.as_deref());
             add(keys::DEMO, "--demo", up.demo.then_some("true"));
         }
+        if let Command::Explain(explain) = &self.command {
+            add(keys::CATALOGUE, "--catalogue", explain.catalogue.as_deref());
+        }
         given
     }
 }

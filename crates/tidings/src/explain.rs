@@ -1,43 +1,79 @@
 //! Why a person was or was not told of an event: from the rows of their day, the event as it lies in the log,
 //! and the rules that fan-out, digest and sender go by.
 //!
-//! [`gather`] reads, [`tell`] decides what to say and reads nothing.
+//! [`gather`] reads, [`judge`] refuses what was asked wrongly, [`tell`] decides what to say; only the first
+//! reads anything.
 
 mod gather;
+mod judge;
 mod tell;
 
 #[cfg(test)]
 mod tests;
 
-use model::{EventKey, Millis, SubjectRef, Tenant};
+use model::{EntryKey, EventKey, Millis, SubjectRef, Tenant};
 use serde::{Deserialize, Serialize};
 
 pub use gather::gather;
+pub use judge::{Refusal, judge, nothing};
 pub use tell::tell;
 
 /// Which event is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Asked {
     Event(EventKey),
+    /// As an entry of a person names it.
+    Entry(EntryKey),
+    /// Every event of a change: it has one for each of its subjects.
+    Change {
+        source: String,
+        id: String,
+    },
     /// Every event about a subject that the log still has.
     Subject(SubjectRef),
 }
 
 impl Asked {
     /// `32 hexadecimal digits`, an entry as `tidings days` names it, `type:id`, or `source/id` of a change.
-    pub fn parse(text: &str, tenant: &Tenant) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         if let Some(key) = EventKey::parse(text) {
             return Some(Self::Event(key));
         }
         match text.rsplit_once('/') {
             None => SubjectRef::new(text).ok().map(Self::Subject),
-            Some((occurred, key)) if Millis::parse(occurred).is_some() => {
-                EventKey::parse(key).map(Self::Event)
+            Some((source, id)) => match Millis::parse(source) {
+                Some(occurred) => EventKey::parse(id).map(|event| Self::Entry(EntryKey { occurred, event })),
+                None => Some(Self::Change { source: source.to_owned(), id: id.to_owned() }),
+            },
+        }
+    }
+
+    /// Whether the event of this key and subject is meant.
+    fn means(&self, tenant: &Tenant, key: EventKey, subject: &SubjectRef) -> bool {
+        match self {
+            Self::Event(event) | Self::Entry(EntryKey { event, .. }) => *event == key,
+            Self::Subject(of) => of == subject,
+            Self::Change { source, id } => {
+                let several = || EventKey::of(tenant, source, &format!("{id}{SEPARATOR}{subject}"));
+                EventKey::of(tenant, source, id) == key || several() == key
             }
-            Some((source, id)) => Some(Self::Event(EventKey::of(tenant, source, id))),
+        }
+    }
+
+    /// The one event that is meant, where it cannot be several.
+    fn single(&self, tenant: &Tenant) -> Option<EventKey> {
+        match self {
+            Self::Event(event) | Self::Entry(EntryKey { event, .. }) => Some(*event),
+            // Of a change with one subject; if none is of this key, it had several.
+            Self::Change { source, id } => Some(EventKey::of(tenant, source, id)),
+            Self::Subject(_) => None,
         }
     }
 }
+
+/// Between the id of a change and the subject of one of its events, where it has several: intake makes their
+/// keys so.
+const SEPARATOR: char = '\0';
 
 /// What is said of one event and one person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

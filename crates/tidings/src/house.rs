@@ -30,7 +30,7 @@ mod tests;
 use rooms::Furniture;
 
 pub use rooms::Config;
-pub use stages::{STAGES, Stage, StageView, declare};
+pub use stages::{STAGES, Stage, StageView, declare, oldest_unread};
 
 /// What a house stands on.
 #[derive(Clone, Debug)]

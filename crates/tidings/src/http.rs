@@ -128,7 +128,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
 async fn guarded(State(app): Shared, request: Request, next: Next) -> Response {
     let mut response = match app.guard.admits(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(stopped) => stopped.into_response(),
+        Err(stopped) => page::stopped(request.uri().path(), stopped),
     };
     guard::harden(response.headers_mut());
     response

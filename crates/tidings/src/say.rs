@@ -4,9 +4,11 @@
 use std::{
     fmt::Display,
     io::{self, IsTerminal, Write as _},
+    time::Duration,
 };
 
 use clap::builder::styling::{AnsiColor, Style};
+use runtime::clock::Stopwatch;
 use serde::Serialize;
 
 /// The few looks that texts have.
@@ -63,6 +65,38 @@ pub fn progress(text: impl Display) {
     }
 }
 
+/// Where nobody sees the progress line, a line is said so often instead.
+const TALK_EVERY: Duration = Duration::from_secs(10);
+
+/// How far some long work is, for who watches it and for a log alike.
+pub struct Progress {
+    watch: Stopwatch,
+    talked: Duration,
+}
+
+impl Progress {
+    pub fn start() -> Self {
+        Self { watch: Stopwatch::start(), talked: Duration::ZERO }
+    }
+
+    pub fn show(&mut self, text: impl Display) {
+        if io::stderr().is_terminal() {
+            progress(text);
+        } else if self.is_due(self.watch.elapsed()) {
+            talk(text);
+        }
+    }
+
+    /// Whether it is time for a line again.
+    fn is_due(&mut self, elapsed: Duration) -> bool {
+        let is_due = elapsed >= self.talked + TALK_EVERY;
+        if is_due {
+            self.talked = elapsed;
+        }
+        is_due
+    }
+}
+
 /// Takes the progress line away.
 pub fn progress_done() {
     progress("");
@@ -97,6 +131,13 @@ mod tests {
     fn columns_line_up() {
         let rows = [["a".to_owned(), "bb".to_owned()], ["änn".to_owned(), "c".to_owned()]];
         assert_eq!(table(&rows), ["a    bb", "änn  c"]);
+    }
+
+    #[test]
+    fn a_log_is_told_now_and_then() {
+        let mut progress = Progress::start();
+        let due = [0, 9, 10, 11, 19, 20, 45, 46, 55].map(|secs| progress.is_due(Duration::from_secs(secs)));
+        assert_eq!(due, [false, false, true, false, false, true, true, false, true]);
     }
 
     #[test]

@@ -64,10 +64,11 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<
     Scope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into() }
 }
 
-/// A mail's two layouts: all that a headline reads, the headline, and the link that ends the mails.
+/// A mail's two layouts: all that a headline reads, the headline, the link that ends the mails, and the name
+/// of the plan, since several plans may share a layout.
 pub fn mail_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<String>) -> Scope<'_> {
     let mut scope = headline_scope(subjects, types);
-    for name in ["headline", "preheader"] {
+    for name in ["headline", "preheader", "plan"] {
         scope.names.insert(name.to_string(), Type::Text);
     }
     scope.names.insert("unsubscribe".to_string(), Type::Url);

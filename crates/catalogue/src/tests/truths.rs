@@ -8,7 +8,10 @@ use model::{
     person::{mutes, notes, profile},
 };
 
-use super::{subject, wide::wide};
+use super::{
+    parse_with, subject,
+    wide::{self, wide},
+};
 use crate::{
     Catalogue,
     truth::{Reader, Told, reachable, still, wants},
@@ -59,6 +62,18 @@ impl Scene {
     fn set(mut self, field: &str, value: Option<Value>) -> Self {
         let state = self.world.subjects.get_mut(&(tenant(), subject("match:1"))).unwrap();
         state.set(field, Cell { version: 2, value });
+        self
+    }
+
+    /// Nothing was ever said of the subject's field.
+    fn without(mut self, field: &str) -> Self {
+        let state = self.world.subjects.get_mut(&(tenant(), subject("match:1"))).unwrap();
+        assert!(state.cells.remove(field).is_some(), "{field}");
+        self
+    }
+
+    fn follow(mut self, target: &str) -> Self {
+        self.world.follows.insert((tenant(), person("ann"), subject(target)), true);
         self
     }
 
@@ -207,6 +222,51 @@ fn a_reason_holds_as_long_as_it_is_true() {
     check("fan follows city:2, gone everyone", Scene::new(), "- unfollowed");
     check("fan follows city:2, pair with bob", pair(), "- muted");
     check("fan follows city:1, pair with bob", pair().set("open", None), "- no longer true");
+}
+
+/// What is corrected to another city is not told any more to who follows the first.
+#[test]
+fn who_follows_is_told_as_long_as_the_subject_refers_to_it() {
+    let check = |to: &str, written: &str, scene: Scene, expected: &str| {
+        let text = wide::WIDE.replace("{followers_of: city}", to);
+        let catalogue = parse_with(&text, wide::MJML).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(answer(&catalogue, &scene, &reasons(written)), expected, "{to} {written}");
+    };
+    let city = |text: &str| Some(Value::Ref(subject(text)));
+    let cities = |text: &[&str]| Some(Value::Refs(text.iter().map(|text| subject(text)).collect()));
+    let (one, both, itself) =
+        ("{followers_of: city}", "{followers_of: [city, cities]}", "{followers_of: subject}");
+    let or_itself = "{followers_of: [city, subject]}";
+    let (asked, gone) = ("fan follows city:1", "- no longer true");
+
+    check(one, asked, Scene::new().set("city", city("city:2")), gone);
+    check(one, "fan follows city:2", Scene::new().follow("city:2").set("city", city("city:2")), "fan");
+    check(one, asked, Scene::new().set("city", cities(&["city:2", "city:1"])), "fan");
+    // It is said that there is none, or what is no reference at all.
+    check(one, asked, Scene::new().set("city", None), gone);
+    check(one, asked, Scene::new().set("city", cities(&[])), gone);
+    check(one, asked, Scene::new().set("city", Some(Value::text("city:1"))), gone);
+    check(one, asked, Scene::new().without("city"), "fan");
+    // Any of several fields is enough, and any that is stated can be held against it.
+    check(both, asked, Scene::new(), "fan");
+    check(both, "fan follows city:3", Scene::new().follow("city:3"), "fan");
+    check(both, asked, Scene::new().without("cities").set("city", city("city:2")), gone);
+    check(both, asked, Scene::new().without("city"), gone);
+    check(both, asked, Scene::new().without("city").without("cities"), "fan");
+    // The subject is itself for ever, and of that something is always known.
+    check(itself, "fan follows match:1", Scene::new().follow("match:1"), "fan");
+    check(itself, asked, Scene::new(), gone);
+    check(or_itself, asked, Scene::new(), "fan");
+    check(or_itself, "fan follows match:1", Scene::new().follow("match:1").set("city", None), "fan");
+    check(or_itself, asked, Scene::new().without("city"), gone);
+    // The kind finds people in another way by now.
+    check("listed", asked, Scene::new(), gone);
+    check("{near: at, within: 40 km}", asked, Scene::new(), gone);
+    check("everyone", asked, Scene::new(), gone);
+    // Who unfollowed as well is told of that; another reason is not touched.
+    check(one, asked, Scene::new().unfollowed().set("city", None), "- unfollowed");
+    check("listed", asked, Scene::new().unfollowed(), "- unfollowed");
+    check(one, "fan follows city:1, pair with bob", Scene::new().set("city", city("city:2")), "pair");
 }
 
 #[test]

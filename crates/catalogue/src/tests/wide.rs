@@ -51,7 +51,7 @@ plans:
   slow:
     channel: email
     close: {weekly: "18:30", on: [mon, thu], zone: Europe/Berlin}
-    look_back: 4d
+    look_back: 8d
     once_per: mail
     from: news@example.com
     headline: Hello
@@ -168,12 +168,14 @@ pub const SLIPS: &[(&str, &str, &str)] = &[
     (WEEKLY, "{on: [mon, thu], zone: person}", "46:12: `close` does not say when; a window closes `{daily: \"09:00\", zone: person}`, `{weekly: \"09:00\", on: [mon, thu], zone: person}` or `{after: 2h}`"),
     (WEEKLY, "{at: \"18:30\", on: [mon, thu], zone: person}", "46:13: `close` has no key `at`; `close` has `daily`, `weekly`, `after`, `on`, `zone` or `spread`"),
     (WEEKLY, "{weekly: \"18:30\", on: [mon, thu], zone: person, spread: 20m}", "fine"),
-    (WEEKLY, "{weekly: \"18:30\", on: [mon, wed], zone: person}", "47:16: a weekly mail with `look_back` 4d forgets what is older; `look_back` must be at least 5d"),
-    (WEEKLY, "{weekly: \"18:30\", on: fri, zone: person}", "47:16: a weekly mail with `look_back` 4d forgets what is older; `look_back` must be at least 7d"),
+    (WEEKLY, "{weekly: \"18:30\", on: [mon, wed], zone: person}", "47:16: with `look_back` 8d, what one mail carries over expires before the next; `look_back` must be at least 10d, twice the longest gap between two closings (5d)"),
+    (WEEKLY, "{weekly: \"18:30\", on: fri, zone: person}", "47:16: with `look_back` 8d, what one mail carries over expires before the next; `look_back` must be at least 14d, twice the longest gap between two closings (7d)"),
     (WEEKLY, "{weekly: \"18:30\", on: [mon, tue, wed, thu, fri], zone: person}", "fine"),
-    (WEEKLY, "{after: 4d}", "fine"),
-    (WEEKLY, "{after: 4d1s}", "47:16: `after` is longer than `look_back`, so what came first would be forgotten; `look_back` must be at least 5d"),
-    ("look_back: 4d", "look_back: 3d", "47:16: a weekly mail with `look_back` 3d forgets what is older; `look_back` must be at least 4d"),
+    (WEEKLY, "{after: 8d}", "fine"),
+    (WEEKLY, "{after: 8d1s}", "47:16: `after` is longer than `look_back`, so what came first would be forgotten; `look_back` must be at least 9d"),
+    ("look_back: 8d", "look_back: 7d", "47:16: with `look_back` 7d, what one mail carries over expires before the next; `look_back` must be at least 8d, twice the longest gap between two closings (4d)"),
+    ("on: [mon, thu], zone: Europe/Berlin}\n    look_back: 8d", "on: sun, zone: person}\n    look_back: 13d", "47:16: with `look_back` 13d, what one mail carries over expires before the next; `look_back` must be at least 14d, twice the longest gap between two closings (7d)"),
+    ("on: [mon, thu], zone: Europe/Berlin}\n    look_back: 8d", "on: sun, zone: person}\n    look_back: 14d", "fine"),
     ("{after: 2h}", "{after: 1m}", "fine"),
     ("{after: 2h}", "{after: 59s}", "59:20: `after` is from 1m to 19d"),
     ("{after: 2h}", "{after: 20d}", "59:20: `after` is from 1m to 19d"),

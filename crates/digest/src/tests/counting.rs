@@ -1,9 +1,13 @@
-//! A store that counts how often each state is asked for.
+//! A store that counts how often each state is asked for, and how many rows a turn reads. It can swell: a row
+//! that comes many times is one row to whoever folds.
 
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -16,11 +20,14 @@ use store::{
 pub struct Counting {
     inner: Arc<dyn Store>,
     asked: Mutex<BTreeMap<StateKey, usize>>,
+    /// How often each row of a day is handed out.
+    times: AtomicUsize,
+    rows: Mutex<Vec<usize>>,
 }
 
 impl Counting {
     pub fn new(inner: Arc<dyn Store>) -> Self {
-        Self { inner, asked: Mutex::default() }
+        Self { inner, asked: Mutex::default(), times: AtomicUsize::new(1), rows: Mutex::default() }
     }
 
     pub fn asked(&self, key: &StateKey) -> usize {
@@ -29,6 +36,18 @@ impl Counting {
 
     pub fn forget(&self) {
         self.asked.lock().unwrap().clear();
+        self.rows.lock().unwrap().clear();
+    }
+
+    pub fn swell(&self, times: usize) {
+        self.times.store(times, Ordering::SeqCst);
+    }
+
+    /// The rows that each closing turn read; it asks for what is muted when it has read its days.
+    pub fn rows(&self) -> Vec<usize> {
+        let mut rows = self.rows.lock().unwrap().clone();
+        assert_eq!(rows.pop().unwrap_or(0), 0, "read for nobody");
+        rows
     }
 }
 
@@ -45,6 +64,9 @@ impl States for Counting {
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+        if keys.iter().any(|key| matches!(key, StateKey::Mutes(..))) {
+            self.rows.lock().unwrap().push(0);
+        }
         for key in keys {
             *self.asked.lock().unwrap().entry(key.clone()).or_default() += 1;
         }
@@ -59,7 +81,15 @@ impl Days for Counting {
     }
 
     async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
-        self.inner.read(keys, now).await
+        let times = self.times.load(Ordering::SeqCst);
+        let mut days = self.inner.read(keys, now).await?;
+        for day in &mut days {
+            *day = day.iter().flat_map(|row| std::iter::repeat_n(row.clone(), times)).collect();
+        }
+        let mut rows = self.rows.lock().unwrap();
+        let before = rows.pop().unwrap_or(0);
+        rows.push(before + days.iter().map(Vec::len).sum::<usize>());
+        Ok(days)
     }
 
     async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {

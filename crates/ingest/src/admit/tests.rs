@@ -426,8 +426,6 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
     for nowhere in [
         r#""here""#,
         r#""52.5""#,
-        r#""90.1,0""#,
-        r#""0,180.1""#,
         r#""NaN,1""#,
         r#""1,inf""#,
         r#""1,2,3""#,
@@ -436,12 +434,18 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
         "{}",
         r#"{"lat":1}"#,
         r#"{"lat":1,"lon":"2"}"#,
-        r#"{"lat":91,"lon":2}"#,
         r#"{"lat":1,"lon":2,"alt":3}"#,
         r#"{"lat":1,"lng":2}"#,
     ] {
         let place = r#"refused /data/place: it is no place, as in {"lat": 52.5, "lon": 13.4} or "52.5,13.4""#;
         profile(&format!(r#","place":{nowhere}"#), place);
+    }
+    for (off, why) in [
+        (r#""91,13""#, "the latitude 91, which goes from -90 to 90"),
+        (r#"{"lat":-90.1,"lon":2}"#, "the latitude -90.1, which goes from -90 to 90"),
+        (r#""0,180.1""#, "the longitude 180.1, which goes from -180 to 180"),
+    ] {
+        profile(&format!(r#","place":{off}"#), &format!("refused /data/place: it is no place: {why}"));
     }
     profile(r#","email_plan":"weekly""#, "profile ann v3 email_plan=weekly");
     profile(r#","email_plan":null"#, "profile ann v3 email_plan=-");

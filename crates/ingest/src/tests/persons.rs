@@ -280,6 +280,13 @@ async fn a_slip_in_the_name_of_an_event_is_noted() {
         check(&[fine], "work:1", &[]).await;
     }
     check(&["author.published"], "author:1", &[]).await;
+    let unlisted = changes(&["work.published", "work.suggested", "work.suggested"], "work:1");
+    let (_, said) = post(&router, "/v1/changes", &[], unlisted).await;
+    let note = "`work.suggested`: no persons are listed, so kinds told to listed persons tell nobody";
+    let expected = json!({"accepted": 3, "rejected": [], "notes": [{"index": 1, "note": note}]});
+    assert_eq!(said, expected.to_string());
+    let listed = event("work.suggested", r#""subject":"work:1","persons":["ann"]"#);
+    assert_eq!(post(&router, "/v1/changes", &[], listed).await.1, r#"{"accepted":1,"rejected":[]}"#);
     // A repeated request hears the same.
     let key = [("idempotency-key", "k")];
     let slip = changes(&["work.publised"], "work:1");

@@ -14,8 +14,9 @@ use super::{
 };
 use crate::port::StoreError;
 
-const ENTRY: u8 = 1;
-const MARK: u8 = 2;
+/// Marks come first: where a reader stops before the end, it has them all.
+const MARK: u8 = 1;
+const ENTRY: u8 = 2;
 
 // How somebody was found: a byte, and whom or what it names.
 const FOLLOWS: u8 = 1;

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 pub const PUBLISH: &str = "\
 A field is name=value. A value that is JSON (a number, true, a list, an object) is taken as such, \
-everything else is text. A file holds CloudEvents as JSON, one a line or in an array; it is sent in pieces, \
+everything else is text; a place may be its degrees north and east, place=52.5,13.4. A file holds CloudEvents as JSON, one a line or in an array; it is sent in pieces, \
 and what is refused is listed with its line while the rest goes on.
 
 With --upstream the bytes go onto the topic `changes` unread, as a service of yours writes there. Nobody \

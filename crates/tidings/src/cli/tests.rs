@@ -70,6 +70,25 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn a_release_says_what_it_needs() {
+    let check = |line: &str, says: &[&str]| {
+        let error = parse(line).unwrap_err().to_string();
+        for part in says {
+            assert!(error.contains(part), "{line}: {error}");
+        }
+        assert!(!error.contains("measured"), "{line}: {error}");
+    };
+    check("tidings release --plan p", &["--person <PERSON>", "--all"]);
+    check("tidings release --plan p --all --person ann", &["cannot be used with"]);
+    check("tidings release --plan p --all --per-second 0", &["--per-second", "it is 1 or more"]);
+    check("tidings release --plan p --all --per-second many", &["--per-second", "it is a whole number"]);
+    check("tidings release --plan p --person ann --per-second 5", &["cannot be used with", "--per-second"]);
+    for line in ["tidings release --plan p --all --per-second 1", "tidings release --plan p --person ann"] {
+        parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+}
+
+#[test]
 fn flags_become_configuration() {
     let given = parse("tidings up --demo --data-dir d").unwrap().given();
     let given: Vec<_> = given.iter().map(|given| (given.name, given.flag, given.text.as_str())).collect();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{ArgGroup, Args, ValueHint};
 
 pub const RELEASE: &str = "\
 What a window holds is told at once, with everything that is asked at a closing; what was told today is not \
@@ -16,39 +16,51 @@ Examples:
 pub const ARCHIVE: &str = "\
 Every row of the days before DAY goes to an Avro container file, and then the days are dropped, each as one \
 piece, while everything else goes on. Days from which a plan may still tell, or for which events may still \
-come, cannot go yet. The file's schema is schemas/archive.avsc.
+come, cannot go yet. Only a running house archives, and it begins when it has done all that is due. What was \
+interrupted is done by the same command again, with the same DAY. The file's schema is schemas/archive.avsc.
 
 Examples:
   tidings archive --before 2026-11-13
-  tidings archive --before 9d --out /backup/gallery.avro";
+  tidings archive --before 16d --out /backup/gallery.avro";
 
 pub const EXPLAIN: &str = "\
-An event is named by its key, by an entry as `tidings days` prints it, by source/id of the change, or by its \
-subject, which explains the latest events about it. A + speaks for being told, a - against it.
+An event is named by its key, by an entry as `tidings days` prints it, by source/id of the change, which has \
+an event for each of its subjects, or by its subject, which explains the latest events about it. A + speaks for being told, a - against it.
 
 Examples:
   tidings explain --person ann --event item:1
   tidings explain --person ann --event shop/order-17";
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("whom").required(true).args(["person", "all"]))]
 pub struct Release {
     /// The plan whose windows are released
     #[arg(long, value_name = "PLAN")]
     pub plan: String,
     /// For this person
-    #[arg(long, value_name = "PERSON", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(long, value_name = "PERSON")]
     pub person: Option<String>,
     /// For everybody who has a window of it open
     #[arg(long)]
     pub all: bool,
     /// So many windows a second
-    #[arg(long, value_name = "N", default_value = "100", value_parser = super::some, requires = "all")]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = pace)]
+    #[arg(conflicts_with = "person")]
     pub per_second: usize,
+}
+
+/// Windows a second, and not none.
+fn pace(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("with 0 windows a second nothing would ever be released; it is 1 or more".to_owned()),
+        Ok(pace) => Ok(pace),
+        Err(_) => Err("it is a whole number of windows, 1 or more".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
 pub struct Archive {
-    /// Days before this one go: a date, or how long ago, such as 9d
+    /// Days before this one go: a date, or how long ago, such as 16d
     #[arg(long, value_name = "DAY")]
     pub before: String,
     /// The file [default: archive-before-DAY.avro]
@@ -64,4 +76,7 @@ pub struct Explain {
     /// The event
     #[arg(long, value_name = "EVENT")]
     pub event: String,
+    /// Folder of the catalogue; a house that runs goes by its own
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub catalogue: Option<String>,
 }

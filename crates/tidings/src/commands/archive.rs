@@ -1,19 +1,13 @@
-//! `tidings archive`: writes old days to a file, and drops them.
+//! `tidings archive`: has the running house write old days to a file, and drop them.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::atomic::AtomicU64,
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use model::{Day, Millis};
 use runtime::Clock;
 use serde_json::{Value, json};
 
-use super::{
-    Out,
-    reach::{Files, Reach, reach},
-};
+use super::Out;
 use crate::{
     archive::{self, Archived},
     cli,
@@ -27,12 +21,8 @@ use crate::{
 const LOOK_MS: i64 = 200;
 
 pub fn run(config: &Config, asked: &cli::Archive, out: Out) -> Result<(), Failure> {
-    let reach = reach(config)?;
-    let now = match &reach {
-        Reach::Running(client) => now(client)?,
-        Reach::Files(files) => Millis(files.clock.now()),
-    };
-    let Some(before) = archive::day(&asked.before, now) else {
+    let client = running(config)?;
+    let Some(before) = archive::day(&asked.before, now(&client)?) else {
         let what = format!(
             "--before is a day such as 2026-11-13, or how long ago, such as 9d, not `{}`",
             asked.before
@@ -40,10 +30,7 @@ pub fn run(config: &Config, asked: &cli::Archive, out: Out) -> Result<(), Failur
         return Err(Failure::Usage(what));
     };
     let file = whole(asked.out.as_deref(), before)?;
-    let archived = match &reach {
-        Reach::Running(client) => by_house(client, before, &file)?,
-        Reach::Files(files) => by_hand(files, config, before, now, &file)?,
-    };
+    let archived = by_house(&client, before, &file)?;
     if out.json {
         return Ok(say::json(&archived)?);
     }
@@ -57,6 +44,17 @@ pub fn run(config: &Config, asked: &cli::Archive, out: Out) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// Files alone do not say what is still owed from their days.
+fn running(config: &Config) -> Result<Client, Failure> {
+    Client::find(&config.data_dir).map_err(|failure| match failure {
+        Failure::Unreachable(error) => {
+            let why = "only a running house archives, for it alone knows what it still has to tell";
+            Failure::Unreachable(error.context(why))
+        }
+        other => other,
+    })
 }
 
 /// The house and we may stand in different folders.
@@ -75,7 +73,7 @@ fn by_house(client: &Client, before: Day, file: &Path) -> Result<Archived, Failu
     let body = json!({"before": before.to_string(), "file": file}).to_string();
     client.post("/admin/archive", &body, None)?.good::<Value>()?;
     let pace = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
-    let clock = Clock::real(0);
+    let (clock, mut progress) = (Clock::real(0), say::Progress::start());
     loop {
         let said: Value = client.get("/admin/archive", &[])?.good()?;
         if let Some(error) = said["failed"].as_str() {
@@ -87,27 +85,31 @@ fn by_house(client: &Client, before: Day, file: &Path) -> Result<Archived, Failu
             let archived = serde_json::from_value(said["archived"].clone());
             return Ok(archived.context("understand the answer")?);
         }
-        say::progress(format!("{} rows written", said["rows"]));
+        progress.show(format!("{} rows written", said["rows"]));
         pace.block_on(clock.sleep_until(clock.now() + LOOK_MS));
     }
 }
 
-fn by_hand(
-    files: &Files,
-    config: &Config,
-    before: Day,
-    now: Millis,
-    file: &Path,
-) -> Result<Archived, Failure> {
-    let Some(catalogue) = &files.catalogue else {
-        let what = match &config.catalogue {
-            Some(_) => "the catalogue cannot be read; `tidings check` says why",
-            None => {
-                "without a catalogue nobody knows which days may still be told from: name it in TIDINGS_CATALOGUE or `catalogue:` in tidings.yaml"
-            }
-        };
-        return Err(Failure::refused(what));
-    };
-    let rows = AtomicU64::new(0);
-    Ok(files.runtime.block_on(archive::archive(&*files.store, catalogue, (before, now), file, &rows))?)
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::config;
+
+    #[test]
+    fn nothing_is_archived_where_no_house_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("tidings.yaml"), "data_dir: data\n").unwrap();
+        let merged = config::load(Some(&dir.path().join("tidings.yaml")), [], vec![]).unwrap();
+        // As a house that was stopped leaves it.
+        fs::create_dir_all(dir.path().join("data/topics")).unwrap();
+        let asked = cli::Archive { before: "9d".to_owned(), out: Some(dir.path().join("old.avro")) };
+        let failure = run(&merged.config, &asked, Out { json: false }).unwrap_err();
+        assert_eq!(failure.code(), 4);
+        let said = failure.to_string();
+        assert!(said.starts_with("only a running house archives"), "{said}");
+        assert!(said.ends_with("start it with `tidings up`"), "{said}");
+        assert!(!dir.path().join("old.avro").exists());
+    }
 }

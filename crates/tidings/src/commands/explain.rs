@@ -1,5 +1,6 @@
 //! `tidings explain`: why a person was or was not told of an event.
 
+use catalogue::Catalogue;
 use model::{Millis, Person};
 use serde_json::json;
 
@@ -10,14 +11,14 @@ use super::{
 use crate::{
     cli,
     config::Config,
-    explain::{self, Asked, Explanation, Found},
+    explain::{self, Asked, Explanation, Found, Refusal},
     failure::Failure,
     say::{self, Paint},
 };
 
 pub fn run(config: &Config, asked: &cli::Explain, out: Out) -> Result<(), Failure> {
     let person = Person::new(&asked.person).map_err(Failure::refused)?;
-    let Some(event) = Asked::parse(&asked.event, &config.tenant) else {
+    let Some(event) = Asked::parse(&asked.event) else {
         let what = "--event is 32 hexadecimal digits, an entry as `tidings days` prints it, type:id of a subject, or source/id of a change";
         return Err(Failure::Usage(what.to_owned()));
     };
@@ -27,14 +28,16 @@ pub fn run(config: &Config, asked: &cli::Explain, out: Out) -> Result<(), Failur
         }
         Reach::Files(files) => {
             let Some(catalogue) = &files.catalogue else {
-                return Err(Failure::refused(
-                    "an explanation needs the catalogue: name it in TIDINGS_CATALOGUE or `catalogue:` in tidings.yaml",
-                ));
+                return Err(without_catalogue(config));
             };
             let (tenant, now) = (&config.tenant, Millis(files.clock.now()));
             let engines = (&*files.topics, &*files.store);
             let gathered = explain::gather(engines, (tenant, &person), &event, catalogue, now);
             let gathered = files.runtime.block_on(gathered)?;
+            match explain::judge(&gathered, &event, (tenant, &person), catalogue) {
+                Ok(()) => {}
+                Err(Refusal::Wrong(why) | Refusal::Absent(why)) => return Err(Failure::refused(why)),
+            }
             explain::tell(&gathered, (tenant, &person), catalogue, now)
         }
     };
@@ -42,10 +45,21 @@ pub fn run(config: &Config, asked: &cli::Explain, out: Out) -> Result<(), Failur
         return Ok(say::json(&json!(explanations))?);
     }
     if explanations.is_empty() {
-        let what = "the log has no such event: it was never admitted (`tidings quarantine list` shows what was refused), or is older than the log";
-        return Err(Failure::refused(what));
+        return Err(Failure::refused(explain::nothing(&event)));
     }
     explanations.iter().try_for_each(print)
+}
+
+/// There is none, or it is refused.
+fn without_catalogue(config: &Config) -> Failure {
+    match config.catalogue.as_deref().map(Catalogue::load) {
+        Some(Err(problems)) => {
+            Failure::refused(format!("an explanation needs a catalogue without problems\n{problems}"))
+        }
+        Some(Ok(_)) | None => Failure::refused(
+            "an explanation needs the catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
+        ),
+    }
 }
 
 fn print(explanation: &Explanation) -> Result<(), Failure> {

@@ -32,13 +32,19 @@ pub fn run(config: &Config, asked: &cli::Release, out: Out) -> Result<(), Failur
     if out.json {
         return Ok(say::json(&json!({"released": released}))?);
     }
-    match (&asked.person, released) {
-        (Some(person), 0) => say::talk(format!("{} has no window of `{plan}` open", say::clean(person))),
-        (None, 0) => say::talk(format!("nobody has a window of `{plan}` open")),
-        (_, 1) => say::talk("1 window released"),
-        (_, n) => say::talk(format!("{n} windows released")),
-    }
+    say::talk(match (&asked.person, released) {
+        (Some(person), 0) => format!("{} has no window of `{plan}` open", say::clean(person)),
+        (None, 0) => format!("nobody has a window of `{plan}` open"),
+        (_, n) => said(n, matches!(reach, Reach::Running(_))),
+    });
     Ok(())
+}
+
+/// What became of so many windows. Without a house it only stands on the log that they are to be closed.
+fn said(released: usize, by_house: bool) -> String {
+    let windows = if released == 1 { "window" } else { "windows" };
+    let when = if by_house { "released" } else { "will be released when the house runs" };
+    format!("{released} {windows} {when}")
 }
 
 fn one(reach: &Reach, config: &Config, plan: &PlanName, person: &Person) -> Result<bool, Failure> {
@@ -60,12 +66,14 @@ fn one(reach: &Reach, config: &Config, plan: &PlanName, person: &Person) -> Resu
 fn all(reach: &Reach, config: &Config, plan: &PlanName, per_second: usize) -> Result<usize, Failure> {
     let pace = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
     let clock = Clock::real(0);
+    let by_house = matches!(reach, Reach::Running(_));
     let (mut from, mut at, mut released) = (Place::default(), None, 0);
+    let mut progress = say::Progress::start();
     loop {
         let began = clock.now();
         let part = part(reach, config, plan, (from, &mut at), per_second)?;
         released += part.released;
-        say::progress(format!("{released} windows released"));
+        progress.show(said(released, by_house));
         let Some(next) = part.next else { break };
         from = next.parse().context("understand the answer")?;
         if part.released > 0 {
@@ -100,4 +108,20 @@ fn part(
 
 fn release(tenant: &Tenant, plan: &PlanName, at: Millis) -> Release {
     Release { tenant: tenant.clone(), plan: plan.clone(), at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_the_house_is_not_said_to_be_done() {
+        let check = |released: usize, by_house: bool, expect: &str| {
+            assert_eq!(said(released, by_house), expect);
+        };
+        check(1, true, "1 window released");
+        check(2, true, "2 windows released");
+        check(1, false, "1 window will be released when the house runs");
+        check(0, false, "0 windows will be released when the house runs");
+    }
 }

@@ -192,6 +192,7 @@ fn publish_upstream(client: &Client, path: &Path, lines: bool, out: Out) -> Resu
 fn publish_file(client: &Client, path: &Path, out: Out) -> Result<(), Failure> {
     let (reader, name) = open(path)?;
     let items = feed::items(reader).with_context(|| name.clone()).map_err(Failure::Refused)?;
+    let mut progress = say::Progress::start();
     let fed = feed::feed(
         client,
         items,
@@ -199,7 +200,7 @@ fn publish_file(client: &Client, path: &Path, out: Out) -> Result<(), Failure> {
             say::progress_done();
             say::talk(say::clean(&format!("{name}: {why}")));
         },
-        |Fed { accepted, refused }| say::progress(format!("{accepted} accepted, {refused} refused")),
+        |Fed { accepted, refused }| progress.show(format!("{accepted} accepted, {refused} refused")),
     )?;
     say::progress_done();
     let Fed { accepted, refused } = fed;
@@ -257,6 +258,8 @@ mod tests {
         check("published=true", true.into());
         check("title=\"1984\"", "1984".into());
         check("gone=null", Value::Null);
+        // The house knows whether it is a place.
+        check("place=40,1", "40,1".into());
         check("tags=[\"a:1\"]", json!(["a:1"]));
         assert_eq!(once(false, "title=x").unwrap_err().code(), 2);
     }

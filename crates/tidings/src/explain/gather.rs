@@ -1,6 +1,6 @@
 //! Reads what an explanation rests on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use catalogue::{Catalogue, truth};
@@ -24,8 +24,9 @@ use super::Asked;
 
 /// Records read at once.
 const PAGE: usize = 1_000;
-/// Records of the log that are looked at for one event.
-const RECORDS_MAX: u64 = 5_000_000;
+/// Records of a topic that are looked at, the latest ones: so many are read well within the time for which a
+/// client waits.
+const RECORDS_MAX: u64 = 500_000;
 /// Events about one subject that are explained, the latest ones.
 pub const EVENTS_MAX: usize = 20;
 
@@ -34,8 +35,10 @@ pub const EVENTS_MAX: usize = 20;
 pub struct Gathered {
     /// As the log has them, in order; an event that comes twice stands there once.
     pub events: Vec<Event>,
-    /// The log was longer than one look.
-    pub is_cut: bool,
+    /// What has to be said if the log was longer than one look, so that what is meant may lie further back.
+    pub cut: Option<String>,
+    /// Days of the events that are empty, and may have been archived.
+    pub gone: BTreeSet<Day>,
     /// All days of the person that live.
     pub view: DayView,
     pub profile: State,
@@ -50,6 +53,13 @@ pub struct Gathered {
     pub unread: u64,
 }
 
+impl Gathered {
+    /// Why there may be an event after all, although none was found.
+    pub fn unfound(&self) -> Option<&str> {
+        self.cut.as_deref().filter(|_| self.events.is_empty())
+    }
+}
+
 /// Reads all that there is about an event and a person.
 pub async fn gather(
     (log, store): (&dyn Topics, &dyn Store),
@@ -59,13 +69,14 @@ pub async fn gather(
     now: Millis,
 ) -> anyhow::Result<Gathered> {
     let mut gathered = Gathered { view: days(store, tenant, person, now).await?, ..Gathered::default() };
-    let subject = match asked {
-        Asked::Subject(subject) => Some(subject.clone()),
+    let subject = match (asked, asked.single(tenant)) {
+        (Asked::Subject(subject), _) => Some(subject.clone()),
         // Who has an entry knows the subject, and so where in the log to look.
-        Asked::Event(key) => {
-            let found = gathered.view.entries().find(|(at, _)| at.event == *key);
+        (_, Some(key)) => {
+            let found = gathered.view.entries().find(|(at, _)| at.event == key);
             found.and_then(|(_, entry)| entry.subject().cloned())
         }
+        (_, None) => None,
     };
     events(log, tenant, asked, subject.as_ref(), &mut gathered).await?;
     let keys =
@@ -76,6 +87,7 @@ pub async fn gather(
     gathered.notes = states.next().unwrap_or_default();
     gathered.record = crate::http::windows::of(log, tenant, person).await?;
     gathered.world = known(store, (tenant, person), &gathered, catalogue).await?;
+    gathered.gone = gone(store, &gathered, catalogue, now).await?;
     told(log, store, (tenant, person), &mut gathered).await?;
     for group in [fanout::config::GROUP, fanout::config::SLICES_GROUP] {
         let topic = if group == fanout::config::GROUP { topics::EVENTS } else { topics::SLICES };
@@ -103,40 +115,89 @@ async fn events(
     gathered: &mut Gathered,
 ) -> anyhow::Result<()> {
     let only = subject.map(|subject| partition::of_subject(tenant, subject));
-    let mut left = RECORDS_MAX;
-    for (number, (mut from, end)) in (0..).zip(log.bounds(topics::EVENTS).await?) {
-        while from < end && only.is_none_or(|only| only == number) {
-            if left == 0 {
-                gathered.is_cut = true;
-                return Ok(());
-            }
+    let single = asked.single(tenant);
+    let bounds = (0..).zip(log.bounds(topics::EVENTS).await?);
+    let bounds = bounds.filter(|(number, _)| only.is_none_or(|only| only == *number)).collect();
+    let (looks, is_cut) = latest(bounds, RECORDS_MAX);
+    for (number, (mut from, end)) in looks {
+        while from < end {
             let records = log.read(topics::EVENTS, number, from, PAGE).await?;
             let Some(last) = records.last() else { break };
             from = last.offset + 1;
-            left = left.saturating_sub(records.len() as u64);
             // What cannot be read was put into quarantine by fan-out.
             let read = records.iter().filter_map(|record| wire::event::decode(record.value.as_deref()?).ok());
-            for event in read.filter(|event| event.tenant == *tenant && is_meant(event, asked)) {
+            for event in
+                read.filter(|event| event.tenant == *tenant && asked.means(tenant, event.key, &event.subject))
+            {
                 if !gathered.events.iter().any(|other| other.key == event.key) {
                     gathered.events.push(event);
                 }
             }
             // An event is there once.
-            if matches!(asked, Asked::Event(_)) && !gathered.events.is_empty() {
+            if single.is_some_and(|key| gathered.events.iter().any(|event| event.key == key)) {
                 return Ok(());
             }
         }
     }
-    let more = gathered.events.len().saturating_sub(EVENTS_MAX);
+    // A change has only so many subjects, and each of them is asked for.
+    let most = if matches!(asked, Asked::Subject(_)) { EVENTS_MAX } else { usize::MAX };
+    let more = gathered.events.len().saturating_sub(most);
     gathered.events.drain(..more);
+    gathered.cut = (is_cut && more == 0).then(|| match asked {
+        Asked::Change { .. } if !gathered.events.is_empty() => {
+            format!(
+                "only the latest {RECORDS_MAX} events of the log were looked at; there may be more of this change"
+            )
+        }
+        _ => cut(only.is_some()),
+    });
     Ok(())
 }
 
-fn is_meant(event: &Event, asked: &Asked) -> bool {
-    match asked {
-        Asked::Event(key) => event.key == *key,
-        Asked::Subject(subject) => event.subject == *subject,
+/// That not all was looked at; who has not named the subject can do better.
+pub(super) fn cut(is_of_subject: bool) -> String {
+    if is_of_subject {
+        return format!("only the latest {RECORDS_MAX} events of the subject's partition were looked at");
     }
+    format!(
+        "only the latest {RECORDS_MAX} events of the log were looked at, and this is none of them; naming its subject, type:id, is quicker and reaches further back"
+    )
+}
+
+/// A partition, with its first and its next offset.
+type Bounds = (u32, (u64, u64));
+
+/// What is looked at of partitions, at most so many records of all together and the latest of each; and
+/// whether anything was left out. What a short one does not need is there for the others.
+pub(super) fn latest(mut bounds: Vec<Bounds>, mut most: u64) -> (Vec<Bounds>, bool) {
+    bounds.sort_by_key(|(number, (first, next))| (next.saturating_sub(*first), *number));
+    let (count, mut is_cut) = (bounds.len() as u64, false);
+    for (left, (_, (first, next))) in (1..=count).rev().zip(&mut bounds) {
+        let begin = (*first).max(next.saturating_sub(most / left));
+        is_cut |= begin > *first;
+        *first = begin;
+        most -= next.saturating_sub(begin);
+    }
+    (bounds, is_cut)
+}
+
+/// Days of the events of which nothing is left for anybody, although they are old enough to be archived.
+async fn gone(
+    store: &dyn Store,
+    gathered: &Gathered,
+    catalogue: &Catalogue,
+    now: Millis,
+) -> anyhow::Result<BTreeSet<Day>> {
+    let kept = crate::archive::kept_from(catalogue, now);
+    let mut gone = BTreeSet::new();
+    let days: BTreeSet<Day> = gathered.events.iter().map(|event| event.entry_key().day()).collect();
+    for day in days.into_iter().filter(|day| *day < kept) {
+        let part = store.scan(day, None, 1).await.with_context(|| format!("what is left of {day}"))?;
+        if part.rows.is_empty() && part.next.is_none() {
+            gone.insert(day);
+        }
+    }
+    Ok(gone)
 }
 
 /// The subjects and follows that the rules will ask for.
@@ -185,7 +246,9 @@ async fn told(
     gathered.journal = ids.iter().copied().zip(journalled).collect();
     let number = partition::of_person(tenant, person);
     let bounds = log.bounds(topics::READY).await?;
-    let (mut from, end) = bounds.get(number as usize).copied().unwrap_or_default();
+    let bounds = (0..).zip(bounds).filter(|(of, _)| *of == number).collect();
+    let (looks, _) = latest(bounds, RECORDS_MAX);
+    let (mut from, end) = looks.first().map(|(_, bounds)| *bounds).unwrap_or_default();
     while from < end && gathered.readys.len() < gathered.journal.len() {
         let records = log.read(topics::READY, number, from, PAGE).await?;
         let Some(last) = records.last() else { break };

@@ -1,14 +1,17 @@
 //! Says what became of an event for a person, and why.
 
+mod audience;
+mod muted;
+
+use std::collections::{BTreeMap, BTreeSet};
+
 use catalogue::{
-    Audience, Catalogue, KindDef, SUBJECT,
-    problem::did_you_mean,
+    Audience, Catalogue,
     truth::{self, Reader},
 };
 use model::{
-    Because, Channel, EntryKey, EntryView, Event, Fate, Millis, Person, ReadyId, SubjectRef, Tenant, Value,
-    Why,
-    person::{notes, profile},
+    Because, Channel, EntryKey, EntryView, Event, Fate, Kind, Millis, Person, PlanName, ReadyId, Reason,
+    Tenant, Why,
 };
 use store::{Journalled, Recorded};
 
@@ -57,10 +60,32 @@ impl Telling<'_> {
     fn all(&mut self) -> String {
         let key = self.event.entry_key();
         let gathered = self.gathered;
+        if let Some(text) = gathered.cut.clone() {
+            self.say(Found::Note, text);
+        }
+        if self.is_stranger() {
+            let person = self.reader.person;
+            self.say(
+                Found::Note,
+                format!(
+                    "nothing is known of `{person}`: there is no profile, no entry and no follow of this"
+                ),
+            );
+        }
         match gathered.view.get(key) {
             Some(entry) => self.entry(key, entry),
             None => self.nobody(key),
         }
+    }
+
+    /// Whether the person may well be a slip of whoever asks.
+    fn is_stranger(&self) -> bool {
+        let (gathered, reader) = (self.gathered, self.reader);
+        let states = [reader.profile, reader.mutes, reader.notes];
+        states.into_iter().all(|state| state.is_empty())
+            && gathered.view.is_empty()
+            && gathered.record.is_none()
+            && !gathered.world.follows.values().any(|on| *on)
     }
 
     /// There is an entry: how the person was found, and what became of it.
@@ -69,7 +94,7 @@ impl Telling<'_> {
             let kind = &reason.kind;
             let how = match &reason.because {
                 Because::Follows(target) => format!("they follow {target}"),
-                Because::Near => self.near_by(kind.as_str()),
+                Because::Near => self.near_by(kind),
                 Because::Named => "the subject names them".to_owned(),
                 Because::Listed(score) if score.0 == 0 => "the change lists them".to_owned(),
                 Because::Listed(score) => format!("the change lists them, with {}", score.value()),
@@ -88,18 +113,24 @@ impl Telling<'_> {
                 Fate::Cleared => {
                     self.say(Found::Against, format!("{channel}: they cleared it before it was told"));
                 }
-                Fate::Ended(why) => self.say(Found::Against, format!("{channel}: {}", ended(why))),
+                Fate::Ended(why) => {
+                    let text = self.why(why, entry, &entry.reasons);
+                    self.say(Found::Against, format!("{channel}: {text}"));
+                }
             }
             verdict.push(fate.to_string());
         }
         verdict.join(", ")
     }
 
-    fn near_by(&self, kind: &str) -> String {
-        let kind = self.catalogue.kinds.iter().find(|(name, _)| name.as_str() == kind).map(|(_, kind)| kind);
-        match kind.and_then(|kind| self.distance(kind)) {
-            Some(km) => format!("they are near it, {km:.1} km by now"),
-            None => "they were near it".to_owned(),
+    fn near_by(&self, kind: &Kind) -> String {
+        let kind = self.catalogue.kinds.get(kind);
+        match kind.map(|kind| (&kind.to, self.distance(kind))) {
+            Some((Audience::Near { within_km, .. }, Some(km))) if km > *within_km => {
+                format!("they were near it; {km:.1} km away now, not within {within_km} km")
+            }
+            Some((_, Some(km))) => format!("they are near it: {km:.1} km"),
+            _ => "they were near it".to_owned(),
         }
     }
 
@@ -121,22 +152,9 @@ impl Telling<'_> {
         if carried {
             self.say(Found::Note, format!("{channel}: an earlier digest had no room for it"));
         }
-        let gathered = self.gathered;
-        let windows = gathered.record.iter().flat_map(|record| &record.windows);
-        let mut open = false;
-        for window in windows.filter(|window| window.days.contains(&key.day())) {
-            open = true;
-            let late = if window.due <= self.now { ", which is due" } else { "" };
-            self.say(
-                Found::For,
-                format!("{channel}: it waits for `{}`, which closes at {}{late}", window.plan, window.due),
-            );
-        }
-        if !open {
-            self.say(
-                Found::Note,
-                format!("{channel}: no window is open for its day; the digest has not come to it yet"),
-            );
+        let plans = self.plans(entry, channel);
+        for plan in plans.keys() {
+            self.window(key, channel, plan);
         }
         if let Err(why) = truth::reachable(self.reader, channel) {
             return self.say(
@@ -144,133 +162,61 @@ impl Telling<'_> {
                 format!("{channel}: as things stand it will not be told: {}", why.text()),
             );
         }
-        let told =
-            truth::Told { subject: &self.event.subject, actor: entry.actor(), reasons: &entry.reasons };
-        if let Err(why) = truth::still(&gathered.world, self.reader, &told, self.catalogue) {
+        if plans.is_empty() {
+            return self.holds(channel, entry, &entry.reasons, "");
+        }
+        for (plan, reasons) in &plans {
+            let by = if plans.len() == 1 { String::new() } else { format!(" by `{plan}`") };
+            self.holds(channel, entry, reasons, &by);
+        }
+    }
+
+    /// The plans that tell it on a channel, each with the reasons under which it does. A closing chooses them
+    /// in the same way, whatever window its announcement opened.
+    fn plans(&self, entry: &EntryView, channel: Channel) -> BTreeMap<PlanName, BTreeSet<Reason>> {
+        let mut plans: BTreeMap<PlanName, BTreeSet<Reason>> = BTreeMap::new();
+        for reason in &entry.reasons {
+            let Some(kind) = self.catalogue.kinds.get(&reason.kind) else { continue };
+            let chosen = self.catalogue.plans_for(kind, self.reader.profile);
+            for plan in chosen.into_iter().filter(|plan| plan.channel == channel) {
+                plans.entry(plan.name.clone()).or_default().insert(reason.clone());
+            }
+        }
+        plans
+    }
+
+    /// The windows of a plan in which it waits.
+    fn window(&mut self, key: EntryKey, channel: Channel, plan: &PlanName) {
+        let gathered = self.gathered;
+        let windows = gathered.record.iter().flat_map(|record| &record.windows);
+        let mut is_open = false;
+        for window in windows.filter(|window| window.plan == *plan && window.days.contains(&key.day())) {
+            is_open = true;
+            let late = if window.due <= self.now { ", which is due" } else { "" };
             self.say(
-                Found::Against,
-                format!("{channel}: as things stand it will not be told: {}", ended(why)),
+                Found::For,
+                format!("{channel}: it waits for `{plan}`, which closes at {}{late}", window.due),
             );
         }
-    }
-
-    /// There is no entry: why the person was not found.
-    fn nobody(&mut self, key: EntryKey) -> String {
-        if key.day().expires() <= self.now {
-            self.say(Found::Against, format!("its day, {}, has expired, and its entries with it", key.day()));
-            return "the day has expired".to_owned();
-        }
-        let flag = |name| self.gathered.notes.get(name).and_then(Value::as_flag) == Some(true);
-        if flag(notes::ERASED) {
-            self.say(Found::Against, "the person was erased");
-            return "erased".to_owned();
-        }
-        let (event, catalogue) = (self.event, self.catalogue);
-        let mut kinds =
-            catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind()).peekable();
-        if kinds.peek().is_none() {
-            let near = did_you_mean(&event.what, catalogue.kinds.values().map(|kind| kind.on.as_str()));
-            let near = near.map(|near| format!(": {near}")).unwrap_or_default();
-            self.say(Found::Against, format!("no kind is told on `{}`{near}", event.what));
-            return "no kind".to_owned();
-        }
-        let mut meant = false;
-        for kind in kinds {
-            meant |= self.kind(kind);
-        }
-        if !meant {
-            return "not in the audience".to_owned();
-        }
-        match self.gathered.unread {
-            0 => self.say(Found::Note, "they are in the audience now, and were not when it was told"),
-            n => self.say(
-                Found::Note,
-                format!("they are in the audience, and fan-out has {n} records still to read"),
-            ),
-        }
-        if self.gathered.notes.get(notes::FULL_DAY).is_some() {
-            self.say(Found::Note, "a day of theirs was full; what came after that was only counted");
-        }
-        "no entry".to_owned()
-    }
-
-    /// Whether a kind is for the person, as things stand now; says why.
-    fn kind(&mut self, kind: &KindDef) -> bool {
-        let name = &kind.name;
-        let (found, text) = match &kind.to {
-            Audience::FollowersOf(fields) => self.follows(fields),
-            Audience::Near { within_km, .. } => match self.distance(kind) {
-                Some(km) if km <= *within_km => {
-                    (true, format!("they are {km:.1} km away, within {within_km} km"))
-                }
-                Some(km) => (false, format!("they are {km:.1} km away, not within {within_km} km")),
-                None if self.reader.profile.get(profile::PLACE).is_none() => {
-                    (false, "nobody knows where they are".to_owned())
-                }
-                None => (false, "nobody knows where it is".to_owned()),
-            },
-            Audience::Person(field) => self.named(&[field.as_str()]),
-            Audience::Mutual(one, other) => self.named(&[one.as_str(), other.as_str()]),
-            Audience::Listed => {
-                let listed = self.event.persons.iter().any(|listed| listed.person == *self.reader.person);
-                (listed, format!("the change {} them", if listed { "lists" } else { "does not list" }))
-            }
-            Audience::Everyone => (true, "it is for everyone".to_owned()),
-        };
-        let own = self.event.actor.as_ref() == Some(self.reader.person) && !kind.actor_told;
-        let (found, text) =
-            if found && own { (false, "it is their own doing".to_owned()) } else { (found, text) };
-        self.say(if found { Found::For } else { Found::Against }, format!("`{name}`: {text}"));
-        found
-    }
-
-    fn follows(&self, fields: &[String]) -> (bool, String) {
-        let targets: Vec<SubjectRef> = fields.iter().flat_map(|field| self.targets(field)).collect();
-        if targets.is_empty() {
-            return (false, format!("{} names nobody to follow", fields.join(", ")));
-        }
-        let reader = self.reader;
-        let followed =
-            targets.iter().find(|target| self.gathered.world.follows(reader.tenant, reader.person, target));
-        match followed {
-            Some(target) => (true, format!("they follow {target}")),
-            None => {
-                let names: Vec<&str> = targets.iter().map(SubjectRef::as_str).collect();
-                (false, format!("they do not follow {}", names.join(", ")))
-            }
+        if !is_open {
+            let text = format!(
+                "{channel}: no window of `{plan}` is open for its day; the digest has not come to it yet"
+            );
+            self.say(Found::Note, text);
         }
     }
 
-    fn named(&self, fields: &[&str]) -> (bool, String) {
-        let person = self.reader.person.as_str();
-        let field = fields.iter().find(|field| self.value(field).and_then(Value::as_text) == Some(person));
-        match field {
-            Some(field) => (true, format!("`{field}` names them")),
-            None => (false, format!("`{}` does not name them", fields.join("`, `"))),
+    /// Says it if none of these reasons holds any more.
+    fn holds(&mut self, channel: Channel, entry: &EntryView, reasons: &BTreeSet<Reason>, by: &str) {
+        let told = truth::Told { subject: &self.event.subject, actor: entry.actor(), reasons };
+        if let Err(why) = truth::still(&self.gathered.world, self.reader, &told, self.catalogue) {
+            let why = self.why(why, entry, reasons);
+            self.say(Found::Against, format!("{channel}: as things stand it will not be told{by}: {why}"));
         }
     }
 
-    /// As the event states it, else as it is stored.
-    fn value(&self, field: &str) -> Option<&Value> {
-        match self.event.state.cells.get(field) {
-            Some(cell) => cell.value.as_ref(),
-            None => self.gathered.world.state(self.reader.tenant, &self.event.subject)?.get(field),
-        }
-    }
-
-    fn targets(&self, field: &str) -> Vec<SubjectRef> {
-        if field == SUBJECT {
-            return vec![self.event.subject.clone()];
-        }
-        self.value(field).map(|value| value.refs().to_vec()).unwrap_or_default()
-    }
-
-    fn distance(&self, kind: &KindDef) -> Option<f64> {
-        let Audience::Near { field, .. } = &kind.to else { return None };
-        match (self.value(field)?, self.reader.profile.get(profile::PLACE)?) {
-            (Value::Place(there), Value::Place(here)) => Some(here.distance_km(*there)),
-            _ => None,
-        }
+    fn why(&self, why: Why, entry: &EntryView, reasons: &BTreeSet<Reason>) -> String {
+        if why == Why::Muted { self.muted(entry, reasons) } else { ended(why) }
     }
 }
 

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use axum::{
+    body::Body,
+    http::{Request, StatusCode},
+};
 use catalogue::Catalogue;
+use clap::Parser as _;
 use model::{
     Because, Channel, Day, Entry, Event, EventKey, Kind, Mark, Millis, Person, Place, PlanName, ReadyId,
     Reason, Row, State, SubjectRef, Tenant, Value, What, Why, World,
@@ -11,8 +16,14 @@ use model::{
     person::{PersonRecord, Window, mutes, notes, profile},
 };
 use store::{Claim, Journalled, Record, Recorded};
+use tower::ServiceExt as _;
 
-use super::{Asked, Explanation, gather::Gathered, tell};
+use super::{
+    Asked, Explanation, Refusal,
+    gather::{Gathered, cut, gather, latest},
+    judge, nothing as nothing_found, tell,
+};
+use crate::testing;
 
 const CATALOGUE: &str = r"
 catalogue: town
@@ -25,13 +36,25 @@ kinds:
     to: {followers_of: maker}
     while: not subject.off
     says: '{{ subject.title }}'
-    plans: [daily]
+    thread: maker
+    plans: [daily, evening]
   near: {like: followed, to: {near: place, within: 50 km}}
   own: {like: followed, on: item.sold, to: {person: owner}}
+  alone: {like: followed, plans: [daily]}
 plans:
   daily:
     channel: email
     close: {daily: '09:00', zone: person}
+    look_back: 7d
+    from: Town <daily@town.example>
+    headline: News
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: News, kinds: [followed, near, own, alone], most: 8}
+  evening:
+    channel: email
+    close: {daily: '18:00', zone: person}
     look_back: 7d
     from: Town <daily@town.example>
     headline: News
@@ -97,15 +120,18 @@ fn follows(mut gathered: Gathered) -> Gathered {
 
 /// The entry of a follower, with what became of it.
 fn entry(gathered: Gathered, became: Option<What>) -> Gathered {
+    let because = Because::Follows(subject("maker:7"));
+    entry_under(gathered, &[("followed", because)], became)
+}
+
+fn entry_under(gathered: Gathered, reasons: &[(&str, Because)], became: Option<What>) -> Gathered {
     let event = gathered.events[0].clone();
-    let reason =
-        Reason { kind: Kind::new("followed").unwrap(), because: Because::Follows(subject("maker:7")) };
-    let mut rows = vec![Row::Entry(Entry {
-        key: event.entry_key(),
-        reason,
-        subject: event.subject.clone(),
-        actor: None,
-    })];
+    let row = |(kind, because): &(&str, Because)| {
+        let reason = Reason { kind: Kind::new(kind).unwrap(), because: because.clone() };
+        let (subject, actor) = (event.subject.clone(), event.actor.clone());
+        Row::Entry(Entry { key: event.entry_key(), reason, subject, actor })
+    };
+    let mut rows: Vec<Row> = reasons.iter().map(row).collect();
     if let Some(what) = became {
         let channel = (!matches!(what, What::Read | What::Cleared)).then_some(Channel::Email);
         rows.push(Row::Mark(Mark::new(channel, what, vec![event.entry_key()], now())));
@@ -120,8 +146,38 @@ fn check(case: &str, gathered: &Gathered, verdict: &str, expected: &[&str]) {
     assert_eq!(found, verdict, "{case}: {steps:?}");
     let said: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
     for part in expected {
-        assert!(said.iter().any(|text| text.contains(part)), "{case}: no `{part}` in {said:#?}");
+        // What begins with an exclamation mark is not said.
+        let (part, wanted) = part.strip_prefix('!').map_or((*part, true), |part| (part, false));
+        assert_eq!(said.iter().any(|text| text.contains(part)), wanted, "{case}: `{part}` in {said:#?}");
     }
+}
+
+fn window(plan: &str) -> Window {
+    Window {
+        plan: PlanName::new(plan).unwrap(),
+        plan_hash: 1,
+        key: "".into(),
+        opening: now(),
+        due: now().plus(DAY_MS),
+        released: false,
+        days: [Day::of(now())].into(),
+    }
+}
+
+/// An entry that waits, with windows open, of somebody with an address who may prefer a plan.
+fn waits(gathered: Gathered, preferred: Option<&str>, windows: &[&str]) -> Gathered {
+    let email = [(profile::EMAIL, Some(Value::text("ann@example.org")))];
+    let plan = preferred.map(|plan| (profile::EMAIL_PLAN, Some(Value::text(plan))));
+    let windows = windows.iter().map(|plan| window(plan)).collect();
+    Gathered {
+        profile: State::at(1, email.into_iter().chain(plan)),
+        record: Some(PersonRecord { windows, ..PersonRecord::default() }),
+        ..gathered
+    }
+}
+
+fn flags(names: &[String]) -> State {
+    State::at(1, names.iter().map(|name| (name.as_str(), Some(Value::Flag(true)))))
 }
 
 #[test]
@@ -149,13 +205,20 @@ fn who_was_not_found_learns_why() {
     check("erased", &erased, "erased", &["was erased"]);
     let mut old = follows(nothing());
     old.events[0].occurred = now().plus(-30 * DAY_MS);
-    check("expired", &old, "the day has expired", &["has expired"]);
+    let gone = "its day, 2026-10-22, was archived or has expired";
+    check("expired", &old, "the day has expired", &[gone]);
     check(
         "followed too late",
         &follows(nothing()),
         "no entry",
         &["they follow maker:7", "were not when it was told"],
     );
+    let day = Day::of(now());
+    let gone = "its day, 2026-11-21, was archived or has expired";
+    let archived = Gathered { gone: [day].into(), ..follows(nothing()) };
+    check("archived", &archived, "no entry", &["they follow maker:7", gone, "!were not when it was told"]);
+    let left = Gathered { gone: [day].into(), ..nothing() };
+    check("nobody's day", &left, "not in the audience", &["nothing is left of its day, 2026-11-21"]);
     let behind = Gathered { unread: 3, ..follows(nothing()) };
     check("not yet", &behind, "no entry", &["3 records still to read"]);
 }
@@ -163,28 +226,18 @@ fn who_was_not_found_learns_why() {
 #[test]
 fn who_was_found_learns_what_became_of_it() {
     let waiting = entry(follows(nothing()), None);
-    check("nobody has it in hand", &waiting, "waiting", &["no window is open", "not be told: no address"]);
-    let mut open = entry(follows(nothing()), None);
-    open.profile = State::at(1, [(profile::EMAIL, Some(Value::text("ann@example.org")))]);
-    let window = Window {
-        plan: PlanName::new("daily").unwrap(),
-        plan_hash: 1,
-        key: "".into(),
-        opening: now(),
-        due: now().plus(DAY_MS),
-        released: false,
-        days: [Day::of(now())].into(),
-    };
-    open.record = Some(PersonRecord { windows: vec![window], ..PersonRecord::default() });
+    check(
+        "nobody has it in hand",
+        &waiting,
+        "waiting",
+        &["no window of `daily` is open", "not be told: no address"],
+    );
     check(
         "waits",
-        &open,
+        &waits(waiting, None, &["daily"]),
         "waiting",
         &["found under `followed`: they follow maker:7", "waits for `daily`", "2026-11-22T12:00"],
     );
-    let mut muted = open;
-    muted.mutes = State::at(1, [(mutes::subject(&subject("item:1")).as_str(), Some(Value::Flag(true)))]);
-    check("muted meanwhile", &muted, "waiting", &["will not be told: muted"]);
     let id = ReadyId([9; 16]);
     let mut told = entry(follows(nothing()), Some(What::Taken(id)));
     let claim = Claim { ready: id, attempt: 1, token: [0; 16], at: now(), deadline: now(), told: vec![] };
@@ -204,15 +257,248 @@ fn who_was_found_learns_what_became_of_it() {
 }
 
 #[test]
+fn only_the_window_of_its_plan_is_named() {
+    let both = ["daily", "evening"];
+    let found = || entry(follows(nothing()), None);
+    check("the first", &waits(found(), None, &both), "waiting", &["for `daily`", "!evening"]);
+    check("preferred", &waits(found(), Some("evening"), &both), "waiting", &["for `evening`", "!daily"]);
+    let chosen = waits(found(), Some("evening"), &["daily"]);
+    check("chosen since", &chosen, "waiting", &["no window of `evening` is open", "!daily"]);
+    let mut another = waits(found(), None, &["daily"]);
+    another.record.as_mut().unwrap().windows[0].days = [Day::of(now()).plus(-1)].into();
+    check("another day", &another, "waiting", &["no window of `daily` is open", "!waits for"]);
+    let gone = entry_under(follows(nothing()), &[("bygone", Because::Everyone)], None);
+    let gone = waits(gone, None, &both);
+    check("no kind", &gone, "waiting", &["not be told: kind is gone", "!daily", "!evening"]);
+    // Under two kinds whose plans are not the same, one of them muted.
+    let maker = || Because::Follows(subject("maker:7"));
+    let two = entry_under(follows(nothing()), &[("followed", maker()), ("alone", maker())], None);
+    let mut two = waits(two, Some("evening"), &both);
+    two.mutes = flags(&[mutes::kind(&Kind::new("alone").unwrap())]);
+    check(
+        "two plans",
+        &two,
+        "waiting",
+        &["for `daily`", "for `evening`", "told by `daily`: muted: the kind `alone`", "!told by `evening`"],
+    );
+}
+
+#[test]
+fn a_mute_is_named() {
+    let ben = Person::new("ben").unwrap();
+    let by_ben = || {
+        let mut found = follows(nothing());
+        found.events[0].actor = Some(ben.clone());
+        found
+    };
+    let kind = mutes::kind(&Kind::new("followed").unwrap());
+    let item = mutes::subject(&subject("item:1"));
+    for (names, expected) in [
+        (vec![kind.clone()], "muted: the kind `followed`"),
+        (vec![mutes::actor(&ben)], "muted: the actor ben"),
+        (vec![item.clone()], "muted: the subject item:1"),
+        (vec![mutes::thread(&subject("maker:7"))], "muted: the thread maker:7"),
+        (vec![item, kind], "muted: the kind `followed` and the subject item:1"),
+    ] {
+        let mutes = flags(&names);
+        let ended = entry(by_ben(), Some(What::Ended(Why::Muted)));
+        let ended = Gathered { mutes: mutes.clone(), ..ended };
+        check(expected, &ended, "muted", &[&format!("email: {expected}")]);
+        let waiting = Gathered { mutes, ..waits(entry(by_ben(), None), None, &["daily"]) };
+        check(expected, &waiting, "waiting", &[&format!("will not be told: {expected}")]);
+    }
+    // Who is one of two with somebody mutes them as well.
+    let pair = [("followed", Because::Mutual(ben.clone()))];
+    let mut pair = entry_under(nothing(), &pair, Some(What::Ended(Why::Muted)));
+    pair.mutes = flags(&[mutes::actor(&ben)]);
+    check("a party", &pair, "muted", &["email: muted: the actor ben"]);
+    let mut ended = entry(by_ben(), Some(What::Ended(Why::Muted)));
+    ended.mutes = flags(&[mutes::subject(&subject("item:2")), mutes::actor(&Person::new("cem").unwrap())]);
+    check("no more", &ended, "muted", &["email: muted at that time"]);
+}
+
+#[test]
+fn who_was_near_learns_how_far_it_is_now() {
+    let at = |lat: f64, lon: f64| {
+        let found = entry_under(nothing(), &[("near", Because::Near)], None);
+        let place = Value::Place(Place { lat, lon });
+        Gathered { profile: State::at(1, [(profile::PLACE, Some(place))]), ..found }
+    };
+    check("near", &at(52.55, 13.4), "waiting", &["found under `near`: they are near it: 3.3 km"]);
+    let far = "they were near it; 877.7 km away now, not within 50 km";
+    check("moved", &at(48.85, 2.35), "waiting", &[far, "!they are near it"]);
+    let unknown = entry_under(nothing(), &[("near", Because::Near)], None);
+    check("nowhere", &unknown, "waiting", &["found under `near`: they were near it"]);
+}
+
+#[test]
+fn it_is_said_that_nothing_is_known_of_somebody() {
+    let note = "nothing is known of `ann`";
+    let not = format!("!{note}");
+    check("nobody", &nothing(), "not in the audience", &[note]);
+    check("follows", &follows(nothing()), "no entry", &[&not]);
+    check("an entry", &entry(nothing(), Some(What::Read)), "read before", &[&not]);
+    let profile = State::at(1, [(profile::NAME, Some(Value::text("Ann")))]);
+    check("a name", &Gathered { profile, ..nothing() }, "not in the audience", &[&not]);
+    let mutes = flags(&["kind x".to_owned()]);
+    check("a mute", &Gathered { mutes, ..nothing() }, "not in the audience", &[&not]);
+    let elsewhere = Gathered { record: Some(PersonRecord::default()), ..nothing() };
+    check("a window once", &elsewhere, "not in the audience", &[&not]);
+}
+
+#[test]
+fn what_is_named_wrongly_is_refused() {
+    let check = |case: &str, gathered: &Gathered, asked: &str, expected: Result<(), (bool, &str)>| {
+        let asked = Asked::parse(asked).unwrap();
+        let person = Person::new("ann").unwrap();
+        let found = judge(gathered, &asked, (&tenant(), &person), &catalogue());
+        match (&found, expected) {
+            (Ok(()), Ok(())) => {}
+            (Err(Refusal::Wrong(text)), Err((true, part)))
+            | (Err(Refusal::Absent(text)), Err((false, part))) => {
+                assert!(text.contains(part), "{case}: no `{part}` in {text}");
+            }
+            _ => panic!("{case}: {found:?}"),
+        }
+    };
+    let key = EventKey([7; 16]);
+    let right = nothing().events[0].entry_key();
+    let wrong = format!("2026-11-20T11:00:00.000Z/{key}");
+    let none = Gathered::default();
+    // The entry lives longer than the event does in the log.
+    let outlived = Gathered { events: Vec::new(), ..entry(nothing(), None) };
+    let name = format!("that event is of 2026-11-21, as {right}");
+    check("the wrong day", &nothing(), &wrong, Err((true, &name)));
+    check("the wrong day of an old one", &outlived, &wrong, Err((true, &name)));
+    check("the right day", &nothing(), &right.to_string(), Ok(()));
+    check("an unknown entry", &none, &wrong, Ok(()));
+    check("a slip", &none, "itme:1", Err((true, "no subjects of type `itme`: did you mean `item`?")));
+    check("no slip", &none, "foo:1", Err((true, "no subjects of type `foo`: there are `item` or `maker`")));
+    check("a type that is gone", &nothing(), "foo:1", Ok(()));
+    check("an unknown subject", &none, "item:9", Ok(()));
+    for asked in [key.to_string(), right.to_string(), "item:1".to_owned()] {
+        check("outlived", &outlived, &asked, Err((false, "`tidings days ann --since 21d`")));
+    }
+    let cut = Gathered { cut: Some(cut(false)), ..Gathered::default() };
+    check("not all was read", &cut, "shop/1", Err((false, "only the latest")));
+}
+
+#[test]
+fn it_is_said_why_there_is_no_event() {
+    let check = |asked: &str, expected: &str| {
+        let said = nothing_found(&Asked::parse(asked).unwrap());
+        assert!(said.contains(expected) && said.contains("older than the log (14 days)"), "{asked}: {said}");
+    };
+    let key = EventKey([7; 16]);
+    check(&key.to_string(), "never admitted");
+    check(&format!("2026-11-21T09:00:00.000Z/{key}"), "never admitted");
+    check("shop/17", "never admitted");
+    check("item:9", "no event about item:9");
+}
+
+#[test]
 fn an_event_has_several_names() {
     let key = EventKey::of(&tenant(), "shop", "order/17");
     let check = |text: &str, expected: Option<Asked>| {
-        assert_eq!(Asked::parse(text, &tenant()), expected, "{text}");
+        assert_eq!(Asked::parse(text), expected, "{text}");
     };
     check(&key.to_string(), Some(Asked::Event(key)));
-    check(&format!("2026-11-21T09:00:00.000Z/{key}"), Some(Asked::Event(key)));
+    let occurred = Millis::parse("2026-11-21T09:00:00Z").unwrap();
+    let entry = Asked::Entry(model::EntryKey { occurred, event: key });
+    check(&format!("2026-11-21T09:00:00.000Z/{key}"), Some(entry));
     check("item:1", Some(Asked::Subject(subject("item:1"))));
-    check("shop/17", Some(Asked::Event(EventKey::of(&tenant(), "shop", "17"))));
+    check("shop/17", Some(Asked::Change { source: "shop".to_owned(), id: "17".to_owned() }));
     check("nonsense", None);
     check("2026-11-21T09:00:00.000Z/nonsense", None);
+}
+
+#[test]
+fn the_catalogue_is_named_on_the_line() {
+    let line = ["tidings", "explain", "--person", "ann", "--event", "item:1", "--catalogue", "town"];
+    let given = crate::cli::Cli::try_parse_from(line).unwrap().given();
+    let given: Vec<_> = given.iter().map(|given| (given.name, given.flag, given.text.as_str())).collect();
+    assert_eq!(given, [("catalogue", "--catalogue", "town")]);
+}
+
+/// What a house finds, after a change of one subject and one of three.
+async fn found(ground: &testing::Ground, asked: &str, now: Millis) -> Gathered {
+    let engines = ground.house.engines();
+    let (person, asked) = (Person::new("ann").unwrap(), Asked::parse(asked).unwrap());
+    let whose = (&tenant(), &person);
+    gather((&*engines.topics, &*engines.store), whose, &asked, &testing::catalogue(), now).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_subject_of_a_change_is_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = runtime::Clock::still(Millis::parse(testing::START).unwrap().0);
+    let ground = testing::ground(dir.path(), &clock).await;
+    ground.offer("item:9", "maker:1", "Alone").await;
+    let change = serde_json::json!(
+        {"id": "many", "source": "t", "type": "item.offered", "subjects": ["item:1", "item:2", "item:3"], "maker": "maker:1"}
+    );
+    let request = Request::post("/v1/changes").header("content-type", "application/json");
+    let request = request.body(Body::from(change.to_string())).unwrap();
+    assert_eq!(ground.intake.clone().oneshot(request).await.unwrap().status(), StatusCode::ACCEPTED);
+    ground.house.settle().await.unwrap();
+    let now = Millis(clock.now());
+    for (asked, expected) in [
+        ("t/many", &["item:1", "item:2", "item:3"][..]),
+        ("t/item:9", &["item:9"]),
+        ("item:2", &["item:2"]),
+        ("t/manya", &[]),
+        ("u/many", &[]),
+    ] {
+        let found = found(&ground, asked, now).await;
+        let mut subjects: Vec<&str> = found.events.iter().map(|event| event.subject.as_str()).collect();
+        subjects.sort_unstable();
+        assert_eq!(subjects, expected, "{asked}");
+    }
+    ground.close();
+}
+
+#[tokio::test]
+async fn an_archived_day_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = runtime::Clock::still(Millis::parse(testing::START).unwrap().0);
+    let ground = testing::ground(dir.path(), &clock).await;
+    let first = Day::of(Millis(clock.now()));
+    ground.person("ann", "maker:1").await;
+    ground.offer("item:9", "maker:1", "Old").await;
+    ground.house.settle().await.unwrap();
+    let later = Millis(clock.now()).plus(10 * DAY_MS);
+    assert!(found(&ground, "item:9", later).await.gone.is_empty());
+    ground.house.engines().store.drop_before(first.plus(1)).await.unwrap();
+    // As long as nothing can be archived of it, an empty day is only that.
+    assert!(found(&ground, "item:9", Millis(clock.now())).await.gone.is_empty());
+    assert_eq!(found(&ground, "item:9", later).await.gone, [first].into());
+    ground.close();
+}
+
+#[test]
+fn the_latest_of_a_long_log_is_looked_at() {
+    let check = |bounds: &[(u64, u64)], most: u64, expected: &[(u32, u64, u64)], is_cut: bool| {
+        let (mut looks, found) = latest((0..).zip(bounds.iter().copied()).collect(), most);
+        looks.sort_unstable();
+        let looks: Vec<_> = looks.into_iter().map(|(number, (from, end))| (number, from, end)).collect();
+        assert_eq!((looks.as_slice(), found), (expected, is_cut), "{bounds:?} {most}");
+    };
+    check(&[], 10, &[], false);
+    check(&[(0, 10)], 10, &[(0, 0, 10)], false);
+    check(&[(0, 11)], 10, &[(0, 1, 11)], true);
+    check(&[(7, 7), (5, 9)], 4, &[(0, 7, 7), (1, 5, 9)], false);
+    // Each has its share, and what a short one leaves.
+    check(&[(0, 100), (0, 100)], 10, &[(0, 95, 100), (1, 95, 100)], true);
+    check(&[(0, 100), (90, 92)], 10, &[(0, 92, 100), (1, 90, 92)], true);
+    check(&[(0, u64::MAX), (9, 3)], 0, &[(0, u64::MAX, u64::MAX), (1, 9, 3)], true);
+}
+
+#[test]
+fn it_is_said_that_not_all_was_looked_at() {
+    let found = Gathered { cut: Some(cut(true)), ..follows(nothing()) };
+    check("cut", &found, "no entry", &["only the latest 500000 events of the subject's partition"]);
+    assert_eq!(found.unfound(), None);
+    let unknown = Gathered { cut: Some(cut(false)), ..Gathered::default() };
+    assert!(unknown.unfound().unwrap().contains("naming its subject"), "{unknown:?}");
+    assert_eq!(Gathered::default().unfound(), None);
 }

@@ -1,6 +1,7 @@
 //! The stages of the way: who reads what, and how far they are. Lag is what the log says, end minus
 //! committed, so it is the same before and after a restart.
 
+use model::Millis;
 use serde::Serialize;
 use topic::{Retention, TopicError, TopicSpec, Topics};
 use wire::topics::{self, Keep};
@@ -49,6 +50,21 @@ pub async fn views(log: &dyn Topics) -> anyhow::Result<Vec<StageView>> {
         }
     }
     Ok(views)
+}
+
+/// When the oldest record was appended that its room has not read; `None` if all is read.
+pub async fn oldest_unread(log: &dyn Topics) -> anyhow::Result<Option<Millis>> {
+    let mut oldest = None;
+    for Stage { group, topics, .. } in STAGES {
+        for topic in topics {
+            for at in log.standing(group, topic).await?.into_iter().filter(|at| at.committed < at.end) {
+                let first = log.read(topic, at.partition, at.committed, 1).await?;
+                let appended = first.first().map(|record| Millis(record.appended));
+                oldest = oldest.into_iter().chain(appended).min();
+            }
+        }
+    }
+    Ok(oldest)
 }
 
 /// Creates the topics that are missing.

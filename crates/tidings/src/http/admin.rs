@@ -87,7 +87,7 @@ async fn now(State(app): Shared) -> Response {
 
 #[derive(Deserialize)]
 struct Jump {
-    /// `hour`, `day`, `morning` or `due`.
+    /// `hour`, `day`, `week`, `morning` or `due`.
     to: String,
 }
 
@@ -97,7 +97,10 @@ async fn jump(State(app): Shared, Json(asked): Json<Jump>) -> Result<Response, O
     }
     Ok(match clock::move_to(&app, &asked.to).await? {
         Some(settled) => Json(json!({"now": app.now().to_string(), "settled": settled})).into_response(),
-        None => refuse(StatusCode::BAD_REQUEST, "there is no such instant: it is hour, day, morning or due"),
+        None => {
+            let why = "there is no such instant: it is hour, day, week, morning or due";
+            refuse(StatusCode::BAD_REQUEST, why)
+        }
     })
 }
 
@@ -132,7 +135,7 @@ async fn upstream(State(app): Shared, body: Result<Bytes, BytesRejection>) -> Re
         return Ok(refuse(StatusCode::BAD_REQUEST, "a record has at least one byte"));
     }
     if (app.disk_low)() {
-        return Ok(refuse(StatusCode::SERVICE_UNAVAILABLE, "the disk is down to its reserve"));
+        return Ok(refuse(StatusCode::INSUFFICIENT_STORAGE, "the disk is down to its reserve"));
     }
     let log = &*app.house.engines().topics;
     let partition = partition(&bytes, log.bounds(topics::CHANGES).await?.len());

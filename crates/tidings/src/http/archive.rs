@@ -15,12 +15,15 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use model::Day;
+use model::{Day, Millis};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{App, Shared, admin::refuse};
-use crate::archive::{self, Archived};
+use super::{App, Oops, Shared, admin::refuse, windows};
+use crate::{
+    archive::{self, Archived, Watch},
+    house,
+};
 
 /// The archiving that runs, or the last one that did.
 #[derive(Debug, Default)]
@@ -55,6 +58,9 @@ impl Desk {
     }
 }
 
+/// Who is behind by more than this may still be about to tell from days that the clock lets go.
+const BEHIND_MS_MAX: i64 = 3_600_000;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -63,35 +69,54 @@ pub struct Asked {
     file: PathBuf,
 }
 
-pub async fn begin(State(app): Shared, Json(asked): Json<Asked>) -> Response {
+pub async fn begin(State(app): Shared, Json(asked): Json<Asked>) -> Result<Response, Oops> {
     let Some(before) = Day::parse(&asked.before) else {
-        return refuse(StatusCode::BAD_REQUEST, format!("`{}` is no day", asked.before));
+        return Ok(refuse(StatusCode::BAD_REQUEST, format!("`{}` is no day", asked.before)));
     };
     if !asked.file.is_absolute() {
-        return refuse(StatusCode::BAD_REQUEST, "the file must be named from the root");
+        return Ok(refuse(StatusCode::BAD_REQUEST, "the file must be named from the root"));
     }
-    let kept = archive::kept_from(&app.catalogue, app.now());
-    if before > kept {
-        let why = format!("entries of {kept} and later may still be told; the days before {kept} can go");
-        return refuse(StatusCode::CONFLICT, why);
+    // Before the house is asked whether it rests: what becomes due from here on tells from later days.
+    let now = app.now();
+    let store = &*app.house.engines().store;
+    if let Some(why) = archive::refusal(store, &app.catalogue, (before, now), &asked.file).await? {
+        return Ok(refuse(StatusCode::CONFLICT, why));
     }
-    if asked.file.exists() {
-        return refuse(StatusCode::CONFLICT, format!("{} is there already", asked.file.display()));
+    // The clock alone does not say what is still owed: what is overdue tells from older days, and what was
+    // not read yet still has to be written to its day.
+    if owes(&app).await? {
+        return Ok(refuse(StatusCode::CONFLICT, "the house is still busy with what is due; try again"));
     }
     let Some(run) = app.archive.begin() else {
-        return refuse(StatusCode::CONFLICT, "another archiving runs");
+        return Ok(refuse(StatusCode::CONFLICT, "another archiving runs"));
     };
-    tokio::spawn(work(app, run, before, asked.file));
-    (StatusCode::ACCEPTED, Json(json!({"before": before.to_string()}))).into_response()
+    tokio::spawn(work(app, run, (before, now), asked.file));
+    Ok((StatusCode::ACCEPTED, Json(json!({"before": before.to_string()}))).into_response())
 }
 
-async fn work(app: Arc<App>, run: Arc<Run>, before: Day, file: PathBuf) {
+/// Whether something has waited for so long that it may concern days that could go. A house under steady
+/// traffic never rests, and need not: what came in a moment ago is about days that stay.
+async fn owes(app: &App) -> anyhow::Result<bool> {
+    if app.rest().await {
+        return Ok(false);
+    }
+    let (log, since) = (&*app.house.engines().topics, app.now().plus(-BEHIND_MS_MAX));
+    if house::oldest_unread(log).await?.is_some_and(|appended| appended < since) {
+        return Ok(true);
+    }
+    let remembered = windows::everybody(log).await?;
+    Ok(remembered.next_due().is_some_and(|due| due < since) && !remembered.is_cut)
+}
+
+async fn work(app: Arc<App>, run: Arc<Run>, (before, now): (Day, Millis), file: PathBuf) {
     let store = &*app.house.engines().store;
-    let archiving = archive::archive(store, &app.catalogue, (before, app.now()), &file, &run.rows);
-    // The engines are closed when the house stops; what was interrupted is simply done again.
+    let watch = Watch { rows: &run.rows, disk_low: &*app.disk_low };
+    let archiving = archive::archive(store, &app.catalogue, (before, now), &file, &watch);
+    // The engines are closed when the house stops; asking again does the rest.
     let archived = tokio::select! {
-        archived = archiving => archived,
+        biased;
         () = app.house.intake().shutdown.wait() => Err(anyhow::anyhow!("the house stopped before it was done")),
+        archived = archiving => archived,
     };
     if let Err(error) = &archived {
         tracing::warn!(error = format!("{error:#}"), "days could not be archived");

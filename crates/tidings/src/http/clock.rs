@@ -25,10 +25,11 @@ use super::{
 };
 
 const HOUR_MS: i64 = 3_600_000;
+const WEEK_MS: i64 = 7 * DAY_MS;
 /// One jump at most: longer than any window, shorter than the life of a day.
 const JUMP_MS_MAX: i64 = 8 * DAY_MS;
-/// When everybody west of the date line has had nine o'clock, or nearly: a little after it in UTC.
-const MORNING: LocalTime = LocalTime { hour: 9, minute: 5 };
+/// When whoever lives by UTC has had the mail of nine o'clock, also if it spreads over some minutes.
+const MORNING: LocalTime = LocalTime { hour: 9, minute: 30 };
 
 pub fn routes() -> Router<Arc<App>> {
     Router::new().route("/clock", get(show).post(jump))
@@ -83,6 +84,7 @@ pub async fn move_to(app: &App, to: &str) -> anyhow::Result<Option<bool>> {
     let to = match to {
         "hour" => now.plus(HOUR_MS),
         "day" => now.plus(DAY_MS),
+        "week" => now.plus(WEEK_MS),
         "morning" => next_morning(now),
         "due" => windows::everybody(&*app.house.engines().topics).await?.next_due().unwrap_or(now),
         _ => return Ok(None),
@@ -94,7 +96,7 @@ pub async fn move_to(app: &App, to: &str) -> anyhow::Result<Option<bool>> {
     Ok(Some(app.rest().await))
 }
 
-/// Five past nine, UTC, tomorrow.
+/// Half past nine, UTC, tomorrow.
 fn next_morning(now: Millis) -> Millis {
     let tomorrow = civil::local_date(now, &Zone::UTC).saturating_add(1);
     civil::instant(tomorrow, MORNING, &Zone::UTC).unwrap_or(now)
@@ -109,7 +111,7 @@ mod tests {
         let check = |now: &str, morning: &str| {
             assert_eq!(next_morning(Millis::parse(now).unwrap()), Millis::parse(morning).unwrap());
         };
-        check("2026-11-21T00:00:00Z", "2026-11-22T09:05:00Z");
-        check("2026-11-21T23:59:59Z", "2026-11-22T09:05:00Z");
+        check("2026-11-21T00:00:00Z", "2026-11-22T09:30:00Z");
+        check("2026-11-21T23:59:59Z", "2026-11-22T09:30:00Z");
     }
 }

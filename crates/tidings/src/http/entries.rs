@@ -14,7 +14,6 @@ use axum::{
 };
 use ingest::{answer::Answer, door};
 use model::{Day, Millis, Person, Tenant, limits::AHEAD_MS_MAX};
-use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use store::StoreError;
 use tokio::{sync::Semaphore, time::timeout};
@@ -48,12 +47,36 @@ pub fn routes(app: &Arc<App>, keys: &[ApiKey]) -> Router {
 }
 
 /// As it stands in the address.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 struct Asked {
     since: Option<String>,
     limit: Option<String>,
     days: Option<String>,
+}
+
+/// Characters of a name from outside that an answer quotes.
+const QUOTED_CHARS_MAX: usize = 60;
+
+impl Asked {
+    /// The parameters of an address, each once.
+    fn of(parameters: Vec<(String, String)>) -> Result<Self, Answer> {
+        let mut asked = Self::default();
+        for (name, value) in parameters {
+            let parameter = match name.as_str() {
+                "since" => &mut asked.since,
+                "limit" => &mut asked.limit,
+                "days" => &mut asked.days,
+                other => {
+                    let other: String = other.chars().take(QUOTED_CHARS_MAX).collect();
+                    return Err(bad(format!("there is no parameter `{other}`: there is since, limit, days")));
+                }
+            };
+            if parameter.replace(value).is_some() {
+                return Err(bad(format!("{name}: it is given twice")));
+            }
+        }
+        Ok(asked)
+    }
 }
 
 /// What is asked for.
@@ -68,7 +91,7 @@ struct Wanted {
 async fn entries(
     State(desk): State<Arc<Desk>>,
     id: Result<Path<String>, PathRejection>,
-    asked: Result<Query<Asked>, QueryRejection>,
+    asked: Result<Query<Vec<(String, String)>>, QueryRejection>,
     headers: HeaderMap,
 ) -> Response {
     match desk.answer(id, asked, &headers).await {
@@ -81,16 +104,16 @@ impl Desk {
     async fn answer(
         &self,
         id: Result<Path<String>, PathRejection>,
-        asked: Result<Query<Asked>, QueryRejection>,
+        asked: Result<Query<Vec<(String, String)>>, QueryRejection>,
         headers: &HeaderMap,
     ) -> Result<String, Answer> {
         let tenant = match &self.keys {
             Some(keys) => door::tenant(headers, keys)?,
             None => door::same_origin(headers).map(|()| &self.app.tenant)?,
         };
-        let Path(id) = id.map_err(|error| bad(error.body_text()))?;
-        let Query(asked) = asked.map_err(|error| bad(error.body_text()))?;
-        let wanted = wanted(&id, asked)?;
+        let Path(id) = id.map_err(|_| bad("the person's id is no text in UTF-8, percent-encoded"))?;
+        let Query(asked) = asked.map_err(|_| bad("the parameters of the address cannot be read"))?;
+        let wanted = wanted(&id, Asked::of(asked)?)?;
         let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
         match timeout(ingest::config::REQUEST_TIME_MAX, self.read(tenant, wanted)).await {
             Ok(Ok(body)) => Ok(body),

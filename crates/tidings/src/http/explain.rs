@@ -10,7 +10,7 @@ use model::Person;
 use serde::Deserialize;
 
 use super::{Oops, Shared, admin::refuse};
-use crate::explain::{self, Asked};
+use crate::explain::{self, Asked, Refusal};
 
 #[derive(Deserialize)]
 pub struct ExplainQuery {
@@ -23,12 +23,17 @@ pub async fn explain(State(app): Shared, Query(query): Query<ExplainQuery>) -> R
         Ok(person) => person,
         Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
     };
-    let Some(asked) = Asked::parse(&query.event, &app.tenant) else {
+    let Some(asked) = Asked::parse(&query.event) else {
         return Ok(refuse(StatusCode::BAD_REQUEST, "no event is named so"));
     };
     let engines = app.house.engines();
     let (whose, now) = ((&app.tenant, &person), app.now());
     let gathered =
         explain::gather((&*engines.topics, &*engines.store), whose, &asked, &app.catalogue, now).await?;
+    match explain::judge(&gathered, &asked, whose, &app.catalogue) {
+        Ok(()) => {}
+        Err(Refusal::Wrong(why)) => return Ok(refuse(StatusCode::BAD_REQUEST, why)),
+        Err(Refusal::Absent(why)) => return Ok(refuse(StatusCode::NOT_FOUND, why)),
+    }
     Ok(Json(explain::tell(&gathered, whose, &app.catalogue, now)).into_response())
 }

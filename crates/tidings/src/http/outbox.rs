@@ -17,16 +17,20 @@ use serde_json::json;
 
 use super::{App, Oops, Shared, guard::MAIL_POLICY, look, page::Asked};
 
+mod pictures;
+
 /// Mails that the list shows, newest first.
 const MAILS_LISTED: usize = 100;
 /// The three ways to look at a mail, by the word in the address and the one on the tab.
 const TABS: [(&str, &str); 3] = [("html", "HTML"), ("text", "Text"), ("headers", "Headers")];
 
 /// Pictures from elsewhere are not loaded, and a browser's broken-image icon says less than their text: a
-/// sheet over the icon repeats it.
+/// sheet over the icon repeats it, in the colours of the mail.
 const NO_PICTURES: &str = "<style>\
+    :where(img:not([src^='data:'])){background-color:#eee;background-color:light-dark(#eee,#333);\
+    color:#444;color:light-dark(#444,#bbb)}\
     img:not([src^='data:']){position:relative;min-height:1.5em;overflow:hidden;font:14px/1.5 sans-serif}\
-    img:not([src^='data:'])::after{content:attr(alt);position:absolute;inset:0;background:#eee;color:#444}\
+    img:not([src^='data:'])::after{content:attr(alt);position:absolute;inset:0;background:inherit;color:inherit}\
     </style>";
 
 pub fn routes() -> Router<Arc<App>> {
@@ -82,6 +86,7 @@ async fn mail(
 /// The HTML of a mail, for the frame.
 async fn html(State(app): Shared, Query(Which { id, .. }): Query<Which>) -> Result<Response, Oops> {
     let Some(Mail { html, .. }) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
+    let html = pictures::filled(&html, &app.catalogue.file).await;
     let policy = [(header::CONTENT_SECURITY_POLICY, MAIL_POLICY), (header::X_FRAME_OPTIONS, "SAMEORIGIN")];
     Ok((policy, Html(format!("{html}{NO_PICTURES}"))).into_response())
 }

@@ -8,6 +8,7 @@ use axum::{
     middleware::Next,
     response::{Html, IntoResponse, Redirect, Response},
 };
+use ingest::answer::Answer;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use model::civil::Zone;
 use serde::Deserialize;
@@ -175,7 +176,17 @@ pub async fn style() -> Response {
 
 pub async fn missing(uri: Uri) -> Response {
     tracing::debug!(path = uri.path(), "no such path");
-    Stopped(StatusCode::NOT_FOUND, "there is nothing here").into_response()
+    stopped(uri.path(), Stopped(StatusCode::NOT_FOUND, "there is nothing here"))
+}
+
+/// What stops a request, in the form that its path has: programs read JSON under `/v1`.
+pub fn stopped(path: &str, stopped: Stopped) -> Response {
+    let Stopped(status, what) = stopped;
+    if path.starts_with("/v1/") {
+        Answer::error(status, what).into_response()
+    } else {
+        stopped.into_response()
+    }
 }
 
 /// Adds the values of one map to another; the later ones win.

@@ -9,7 +9,7 @@ use axum::{
     routing::get,
 };
 use model::{
-    Millis, Person, State as Known,
+    Millis, Person, State as Known, Value as Stated,
     civil::Zone,
     person::{PersonRecord, profile},
 };
@@ -30,13 +30,17 @@ const DAYS_SHOWN: i32 = 7;
 const MAILS_LINKED: usize = 1_000;
 /// Persons who are offered by name.
 const OFFERED_MAX: usize = 20;
+/// Mutes that are listed; of more only the number is said.
+const MUTES_LISTED: usize = 20;
 
 /// The fields of a profile that are shown. An address is masked: a page is easily seen by others.
-const SHOWN: [(&str, &str); 5] = [
+const SHOWN: [(&str, &str); 7] = [
     (profile::NAME, "Name"),
     (profile::ZONE, "Zone"),
     (profile::LANGUAGE, "Language"),
+    (profile::PLACE, "Place"),
     (profile::EMAIL, "E-mail"),
+    (profile::EMAIL_PLAN, "Mail by plan"),
     (profile::EMAIL_OFF, "No mail, please"),
 ];
 
@@ -77,16 +81,20 @@ async fn person(
 
 async fn one(app: &Arc<App>, person: &Person) -> anyhow::Result<Value> {
     let engines = app.house.engines();
-    let key = StateKey::Person(app.tenant.clone(), person.clone());
-    let known = engines.store.states(&[key]).await?.pop().unwrap_or_default();
+    let keys = [StateKey::Person, StateKey::Mutes].map(|key| key(app.tenant.clone(), person.clone()));
+    let mut states = engines.store.states(&keys).await?.into_iter();
+    let (known, mutes) = (states.next().unwrap_or_default(), states.next().unwrap_or_default());
+    let muted = muted(&mutes);
     let zone = app.house.intake().zones.get_or_utc(known.text(profile::ZONE));
     let record = windows::of(&*engines.topics, &app.tenant, person).await?.unwrap_or_default();
     let called = |of: &str| app.called(of);
     let now = app.now();
     let days = days::read(&*engines.store, &app.tenant, person, DAYS_SHOWN, now, &called).await?;
     Ok(json!({
-        "is_known": !known.is_empty() || !days.days.is_empty(),
+        "is_known": !known.is_empty() || !muted.is_empty() || !days.days.is_empty(),
         "profile": profile_of(&known),
+        "muted": muted.iter().take(MUTES_LISTED).collect::<Vec<_>>(),
+        "muted_more": muted.len().saturating_sub(MUTES_LISTED),
         "local": look::instant(now, &zone),
         "windows": windows_of(&record, now, &zone),
         "days": days_of(&days, &zone, &mails_of(app)),
@@ -101,6 +109,12 @@ fn profile_of(known: &Known) -> Vec<Value> {
         Some(json!({"name": name, "value": value}))
     };
     SHOWN.iter().filter_map(line).collect()
+}
+
+/// What they mute, such as `thread item:1`. A mute that has ended is still there, as a flag that is down.
+fn muted(mutes: &Known) -> Vec<&str> {
+    let up = |value: &Option<Stated>| *value == Some(Stated::Flag(true));
+    mutes.cells.iter().filter(|(_, cell)| up(&cell.value)).map(|(name, _)| &**name).collect()
 }
 
 fn windows_of(record: &PersonRecord, now: Millis, zone: &Zone) -> Vec<Value> {

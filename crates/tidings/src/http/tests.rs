@@ -1,20 +1,23 @@
 //! The door and the pages, asked as a browser and as a stranger would.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use axum::{
     Router,
     body::Body,
     http::{HeaderMap, Method, Request, StatusCode, header},
 };
-use model::Tenant;
+use model::{
+    Person, PlanName, Tenant,
+    person::{PersonRecord, Window},
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use tempfile::TempDir;
 use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
 use wire::{token::Secret, topics};
 
-use super::{App, Desk, Unsubscribe, guard::Guard, page::Pages, router};
+use super::{App, Desk, Unsubscribe, guard::Guard, page::Pages, router, windows};
 use crate::{
     config::ApiKey,
     datadir::{DemoClock, random_hex},
@@ -144,6 +147,46 @@ async fn every_page_answers_and_lets_nothing_run() {
 }
 
 #[tokio::test]
+async fn what_a_look_does_not_reach_is_not_counted() {
+    let door = door(true, false).await;
+    let persons = windows::RECORDS_MAX as u64;
+    remember(&door, 0..persons).await;
+    let whole = door.get("/?refresh=off").await.text;
+    assert!(whole.contains("20,000</span>") && whole.contains("19,992 more."), "{whole}");
+    remember(&door, persons..persons + 1).await;
+    let cut = door.get("/?refresh=off").await.text;
+    assert!(cut.contains("20,000 or more</span>") && cut.contains("19,992 or more."), "{cut}");
+}
+
+/// Writes records of persons with an open window, as their owner would.
+async fn remember(door: &Door, persons: Range<u64>) {
+    let tenant = Tenant::new("main").unwrap();
+    let window = Window {
+        plan: PlanName::new("daily").unwrap(),
+        plan_hash: 0,
+        key: "".into(),
+        opening: door.app.now(),
+        due: door.app.now().plus(3_600_000),
+        released: false,
+        days: BTreeSet::new(),
+    };
+    let record = |number: u64| {
+        let person = Person::new(&format!("p{number}")).unwrap();
+        let record = PersonRecord { windows: vec![window.clone()], ..PersonRecord::default() };
+        NewRecord {
+            topic: topics::WINDOWS.into(),
+            partition: 0,
+            key: wire::key::person(&tenant, &person),
+            value: Some(wire::window::encode(&tenant, &person, &record).unwrap()),
+        }
+    };
+    let records: Vec<NewRecord> = persons.map(record).collect();
+    for some in records.chunks(1_000) {
+        door.ground.topics.append(some.to_vec()).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_name_that_was_made_to_point_here_is_not_answered() {
     let door = door(true, false).await;
     for (path, method) in [
@@ -217,6 +260,37 @@ async fn the_demo_brings_tomorrows_mail_now() {
     let person = door.get("/person?id=ann").await.text;
     assert!(person.contains("told") && person.contains("sent"), "{person}");
     assert!(!person.contains("ann@example.org"), "an address is masked");
+}
+
+#[tokio::test]
+async fn a_person_is_shown_with_what_they_want_and_mute() {
+    let door = door(true, false).await;
+    let lines = [("content-type", "application/json")];
+    let fact = |number: usize, what: &str, of: &str| {
+        let head = format!(r#""id":"{number}","version":{number},"source":"t","type":"tidings.{what}""#);
+        format!(r#"{{{head},"data":{{"person":"ann",{of}}}}}"#)
+    };
+    let mut facts = vec![
+        fact(0, "mute", r#""thread":"maker:<b>""#),
+        fact(1, "profile", r#""place":"52.5,13.4","email_plan":"daily","language":"de","zone":"Asia/Tokyo""#),
+        fact(2, "mute", r#""kind":"item_offered""#),
+        fact(3, "unmute", r#""kind":"item_offered""#),
+    ];
+    let shown = async |facts: &[String]| {
+        let said = door.ask(Method::POST, "/v1/facts", &lines, &facts.join("\n")).await;
+        assert!(said.text.contains("\"rejected\":[]"), "{}", said.text);
+        door.get("/person?id=ann").await.text
+    };
+    let page = shown(&facts[..1]).await;
+    assert!(page.contains("thread maker:&lt;b&gt;</dd>"), "{page}");
+    let page = shown(&facts[1..]).await;
+    for line in ["52.5,13.4", "daily", "de", "Asia&#x2f;Tokyo", "Their local time"] {
+        assert!(page.contains(&format!(">{line}<")), "{line}: {page}");
+    }
+    assert!(!page.contains("item_offered"), "an ended mute is none: {page}");
+    facts = (10..40).map(|i| fact(i, "mute", &format!(r#""actor":"a{i}""#))).collect();
+    let page = shown(&facts).await;
+    assert!(page.contains("actor a10, ") && page.contains(", and 11 more"), "{page}");
 }
 
 #[tokio::test]
@@ -317,6 +391,9 @@ async fn an_operator_moves_the_demos_clock_too() {
     let moved = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "day"}"#).await;
     assert!(moved.text.contains("\"settled\":true"), "{}", moved.text);
     assert!(door.app.now().since(before) >= 86_400_000);
+    let moved = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "week"}"#).await;
+    assert!(moved.text.contains("\"settled\":true"), "{}", moved.text);
+    assert!(door.app.now().since(before) >= 8 * 86_400_000);
     let nowhere = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "yesterday"}"#).await;
     assert_eq!(nowhere.status, StatusCode::BAD_REQUEST);
 }

@@ -325,8 +325,9 @@ impl World for Scene {
     async fn archive(&mut self, before: Day) -> anyhow::Result<()> {
         let now = Millis(self.clock.now());
         let file = self.dir.join(format!("archive-before-{before}.avro"));
-        let (store, rows) = (&*self.running()?.store, AtomicU64::new(0));
-        archive::archive(store, &self.catalogue, (before, now), &file, &rows).await?;
+        let store = &*self.running()?.store;
+        let watch = archive::Watch { rows: &AtomicU64::new(0), disk_low: &|| false };
+        archive::archive(store, &self.catalogue, (before, now), &file, &watch).await?;
         Ok(())
     }
 }

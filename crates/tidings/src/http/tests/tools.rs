@@ -1,9 +1,19 @@
 //! What operators ask of a running house: release, explain, archive.
 
-use axum::http::{Method, StatusCode};
-use serde_json::{Value, json};
+use std::{
+    fs::{self, File},
+    path::Path,
+    sync::Arc,
+};
 
-use super::{Answer, Door, door};
+use axum::http::{Method, StatusCode};
+use model::{Day, Row, entry::DayKey, limits::DAY_MS};
+use serde_json::{Value, json};
+use topic::{NewRecord, Topics as _};
+use wire::{token::Secret, topics};
+
+use super::{Answer, App, Desk, Door, Pages, Unsubscribe, door, router};
+use crate::testing::SECRET;
 
 impl Door {
     async fn asked(&self, method: Method, path: &str, body: &str) -> Answer {
@@ -77,44 +87,141 @@ async fn an_event_is_explained() {
     assert_eq!(nonsense.status, StatusCode::BAD_REQUEST);
 }
 
+impl Door {
+    async fn archives(&self, before: Day, file: &Path) -> Answer {
+        let body = json!({"before": before.to_string(), "file": file}).to_string();
+        self.asked(Method::POST, "/admin/archive", &body).await
+    }
+
+    /// What became of the archiving that was begun.
+    async fn archived(&self) -> Result<Value, String> {
+        loop {
+            let look = self.asked(Method::GET, "/admin/archive", "").await.json();
+            if let Some(why) = look["failed"].as_str() {
+                return Err(why.to_owned());
+            }
+            if !look["archived"].is_null() {
+                return Ok(look["archived"].clone());
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The same house behind a door that finds the disk down to its reserve.
+    fn without_room(self) -> Self {
+        let Self { ground, app, _dir, .. } = self;
+        let app = Arc::new(App {
+            house: app.house.clone(),
+            catalogue: app.catalogue.clone(),
+            outbox: app.outbox.clone(),
+            clock: app.clock.clone(),
+            tenant: app.tenant.clone(),
+            is_demo: app.is_demo,
+            guard: app.guard.clone(),
+            disk_low: Arc::new(|| true),
+            intake: app.intake.clone(),
+            pages: Pages::new().unwrap(),
+            archive: Desk::default(),
+            unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
+        });
+        Self { ground, router: router(app.clone(), &[]), app, _dir }
+    }
+}
+
+fn rows_in(file: &Path) -> Vec<(DayKey, Row)> {
+    wire::archive::read(File::open(file).unwrap()).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
 #[tokio::test]
 async fn days_are_archived_once_nothing_is_told_from_them_any_more() {
     let door = door(true, false).await;
     door.offered().await;
-    let first = door.app.now();
+    let first = Day::of(door.app.now());
     let file = door._dir.path().join("old.avro");
-    let body = |before: model::Day| json!({"before": before.to_string(), "file": file}).to_string();
     let nothing = door.asked(Method::GET, "/admin/archive", "").await;
     assert_eq!(nothing.status, StatusCode::NOT_FOUND);
-    let early = door.asked(Method::POST, "/admin/archive", &body(model::Day::of(first).plus(1))).await;
+    let early = door.archives(first.plus(1), &file).await;
     assert_eq!(early.status, StatusCode::CONFLICT);
     assert!(early.text.contains("may still be told"), "{}", early.text);
-    let relative =
-        door.asked(Method::POST, "/admin/archive", r#"{"before":"2026-01-01","file":"a.avro"}"#).await;
+    let relative = door.archives(first.plus(-300), Path::new("a.avro")).await;
     assert_eq!(relative.status, StatusCode::BAD_REQUEST);
-    door.app.clock.clock().advance(10 * 86_400_000);
-    door.ground.house.settle().await.unwrap();
-    let begun = door.asked(Method::POST, "/admin/archive", &body(model::Day::of(first).plus(1))).await;
+    door.app.clock.clock().advance(10 * DAY_MS);
+    // The mail has been due for days, and nobody waited for it: whoever archives does.
+    let begun = door.archives(first.plus(1), &file).await;
     assert_eq!(begun.status, StatusCode::ACCEPTED, "{}", begun.text);
-    let archived = loop {
-        let look = door.asked(Method::GET, "/admin/archive", "").await.json();
-        assert_eq!(look["failed"], Value::Null);
-        if !look["archived"].is_null() {
-            break look["archived"].clone();
-        }
-        tokio::task::yield_now().await;
-    };
+    assert_eq!(door.ground.outbox.len(), 1);
+    let archived = door.archived().await.unwrap();
     // The entry, and the mark that says that it was told.
-    assert_eq!(
-        (&archived["rows"], &archived["days"]),
-        (&json!(2), &json!([model::Day::of(first).to_string()]))
-    );
-    let rows: Vec<_> =
-        wire::archive::read(std::fs::File::open(&file).unwrap()).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!((&archived["rows"], &archived["days"]), (&json!(2), &json!([first.to_string()])));
+    let rows = rows_in(&file);
     assert_eq!(rows.len(), 2);
     assert!(rows.iter().all(|(key, _)| key.person.as_str() == "ann"), "{rows:?}");
     let explained = door.asked(Method::GET, "/admin/explain?person=ann&event=item:1", "").await.json();
     assert_eq!(explained[0]["verdict"], "no entry");
-    let twice = door.asked(Method::POST, "/admin/archive", &body(model::Day::of(first))).await;
-    assert_eq!(twice.status, StatusCode::CONFLICT, "{}", twice.text);
+    for (case, before) in [("nothing is left", first.plus(1)), ("nor before", first)] {
+        let twice = door.archives(before, &file).await;
+        assert_eq!(twice.status, StatusCode::CONFLICT, "{case}: {}", twice.text);
+        assert!(twice.text.contains("is there already"), "{case}: {}", twice.text);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_archived_while_something_is_unread() {
+    let door = door(true, false).await;
+    door.offered().await;
+    let first = Day::of(door.app.now());
+    // Nobody reads what comes in now.
+    door.ground.house.stop().await.unwrap();
+    let record = NewRecord { topic: topics::SLICES.into(), partition: 0, key: vec![], value: Some(vec![1]) };
+    door.ground.topics.append(vec![record]).await.unwrap();
+    door.app.clock.clock().advance(2 * 3_600_000);
+    let file = door._dir.path().join("old.avro");
+    let busy = door.archives(first.plus(-9), &file).await;
+    assert_eq!(busy.status, StatusCode::CONFLICT, "{}", busy.text);
+    assert!(busy.text.contains("the house is still busy with what is due; try again"), "{}", busy.text);
+    assert_eq!(door.asked(Method::GET, "/admin/archive", "").await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn an_interrupted_archiving_is_finished_by_asking_again() {
+    let door = door(true, false).await;
+    door.offered().await;
+    let first = Day::of(door.app.now());
+    door.app.clock.clock().advance(10 * DAY_MS);
+    door.ground.house.settle().await.unwrap();
+    // As if it had come so far that the file has its name, and no further.
+    let file = door._dir.path().join("old.avro");
+    let store = &*door.app.house.engines().store;
+    let part = store.scan(first, None, 100).await.unwrap();
+    let mut writer = wire::archive::Writer::new(File::create(&file).unwrap()).unwrap();
+    for of in &part.rows {
+        of.rows.iter().for_each(|row| writer.append(&of.key, row).unwrap());
+    }
+    writer.finish().unwrap();
+    let begun = door.archives(first.plus(1), &file).await;
+    assert_eq!(begun.status, StatusCode::ACCEPTED, "{}", begun.text);
+    assert_eq!(door.archived().await.unwrap()["rows"], 2);
+    assert_eq!(rows_in(&file).len(), 2);
+    assert_eq!(store.scan(first, None, 100).await.unwrap().rows, []);
+}
+
+#[tokio::test]
+async fn a_disk_at_its_reserve_takes_neither_records_nor_archives() {
+    let door = door(true, false).await;
+    door.offered().await;
+    let door = door.without_room();
+    let refused = door.asked(Method::POST, "/admin/upstream", "nonsense").await;
+    assert_eq!(refused.status, StatusCode::INSUFFICIENT_STORAGE);
+    assert!(refused.text.contains("the disk is down to its reserve"), "{}", refused.text);
+    let first = Day::of(door.app.now());
+    door.app.clock.clock().advance(10 * DAY_MS);
+    let folder = door._dir.path().join("backup");
+    fs::create_dir(&folder).unwrap();
+    let begun = door.archives(first.plus(1), &folder.join("old.avro")).await;
+    assert_eq!(begun.status, StatusCode::ACCEPTED, "{}", begun.text);
+    let why = door.archived().await.unwrap_err();
+    assert!(why.contains("the disk is down to its reserve"), "{why}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    let store = &*door.app.house.engines().store;
+    assert_eq!(store.scan(first, None, 100).await.unwrap().rows.len(), 1);
 }

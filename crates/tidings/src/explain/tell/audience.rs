@@ -1,0 +1,141 @@
+//! Who has no entry: whether the person is in the audience as things stand, and if not, why.
+
+use catalogue::{Audience, KindDef, SUBJECT, problem::did_you_mean};
+use model::{
+    EntryKey, SubjectRef, Value,
+    person::{notes, profile},
+};
+
+use super::{super::Found, Telling};
+
+impl Telling<'_> {
+    /// There is no entry: why the person was not found.
+    pub(super) fn nobody(&mut self, key: EntryKey) -> String {
+        if key.day().expires() <= self.now {
+            self.say(Found::Against, format!("its day, {}, was archived or has expired", key.day()));
+            return "the day has expired".to_owned();
+        }
+        let flag = |name| self.gathered.notes.get(name).and_then(Value::as_flag) == Some(true);
+        if flag(notes::ERASED) {
+            self.say(Found::Against, "the person was erased");
+            return "erased".to_owned();
+        }
+        let (event, catalogue) = (self.event, self.catalogue);
+        let mut kinds =
+            catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind()).peekable();
+        if kinds.peek().is_none() {
+            let near = did_you_mean(&event.what, catalogue.kinds.values().map(|kind| kind.on.as_str()));
+            let near = near.map(|near| format!(": {near}")).unwrap_or_default();
+            self.say(Found::Against, format!("no kind is told on `{}`{near}", event.what));
+            return "no kind".to_owned();
+        }
+        let mut meant = false;
+        for kind in kinds {
+            meant |= self.kind(kind);
+        }
+        let is_gone = self.gathered.gone.contains(&key.day());
+        if !meant {
+            if is_gone {
+                let text =
+                    format!("nothing is left of its day, {}: what was told then is not known", key.day());
+                self.say(Found::Note, text);
+            }
+            return "not in the audience".to_owned();
+        }
+        match self.gathered.unread {
+            // Whoever had an entry would have none any more.
+            _ if is_gone => {
+                self.say(Found::Against, format!("its day, {}, was archived or has expired", key.day()));
+                return "no entry".to_owned();
+            }
+            0 => self.say(Found::Note, "they are in the audience now, and were not when it was told"),
+            n => self.say(
+                Found::Note,
+                format!("they are in the audience, and fan-out has {n} records still to read"),
+            ),
+        }
+        if self.gathered.notes.get(notes::FULL_DAY).is_some() {
+            self.say(Found::Note, "a day of theirs was full; what came after that was only counted");
+        }
+        "no entry".to_owned()
+    }
+
+    /// Whether a kind is for the person, as things stand now; says why.
+    fn kind(&mut self, kind: &KindDef) -> bool {
+        let name = &kind.name;
+        let (found, text) = match &kind.to {
+            Audience::FollowersOf(fields) => self.follows(fields),
+            Audience::Near { within_km, .. } => match self.distance(kind) {
+                Some(km) if km <= *within_km => {
+                    (true, format!("they are {km:.1} km away, within {within_km} km"))
+                }
+                Some(km) => (false, format!("they are {km:.1} km away, not within {within_km} km")),
+                None if self.reader.profile.get(profile::PLACE).is_none() => {
+                    (false, "nobody knows where they are".to_owned())
+                }
+                None => (false, "nobody knows where it is".to_owned()),
+            },
+            Audience::Person(field) => self.named(&[field.as_str()]),
+            Audience::Mutual(one, other) => self.named(&[one.as_str(), other.as_str()]),
+            Audience::Listed => {
+                let listed = self.event.persons.iter().any(|listed| listed.person == *self.reader.person);
+                (listed, format!("the change {} them", if listed { "lists" } else { "does not list" }))
+            }
+            Audience::Everyone => (true, "it is for everyone".to_owned()),
+        };
+        let own = self.event.actor.as_ref() == Some(self.reader.person) && !kind.actor_told;
+        let (found, text) =
+            if found && own { (false, "it is their own doing".to_owned()) } else { (found, text) };
+        self.say(if found { Found::For } else { Found::Against }, format!("`{name}`: {text}"));
+        found
+    }
+
+    fn follows(&self, fields: &[String]) -> (bool, String) {
+        let targets: Vec<SubjectRef> = fields.iter().flat_map(|field| self.targets(field)).collect();
+        if targets.is_empty() {
+            return (false, format!("{} names nobody to follow", fields.join(", ")));
+        }
+        let reader = self.reader;
+        let followed =
+            targets.iter().find(|target| self.gathered.world.follows(reader.tenant, reader.person, target));
+        match followed {
+            Some(target) => (true, format!("they follow {target}")),
+            None => {
+                let names: Vec<&str> = targets.iter().map(SubjectRef::as_str).collect();
+                (false, format!("they do not follow {}", names.join(", ")))
+            }
+        }
+    }
+
+    fn named(&self, fields: &[&str]) -> (bool, String) {
+        let person = self.reader.person.as_str();
+        let field = fields.iter().find(|field| self.value(field).and_then(Value::as_text) == Some(person));
+        match field {
+            Some(field) => (true, format!("`{field}` names them")),
+            None => (false, format!("`{}` does not name them", fields.join("`, `"))),
+        }
+    }
+
+    /// As the event states it, else as it is stored.
+    fn value(&self, field: &str) -> Option<&Value> {
+        match self.event.state.cells.get(field) {
+            Some(cell) => cell.value.as_ref(),
+            None => self.gathered.world.state(self.reader.tenant, &self.event.subject)?.get(field),
+        }
+    }
+
+    fn targets(&self, field: &str) -> Vec<SubjectRef> {
+        if field == SUBJECT {
+            return vec![self.event.subject.clone()];
+        }
+        self.value(field).map(|value| value.refs().to_vec()).unwrap_or_default()
+    }
+
+    pub(super) fn distance(&self, kind: &KindDef) -> Option<f64> {
+        let Audience::Near { field, .. } = &kind.to else { return None };
+        match (self.value(field)?, self.reader.profile.get(profile::PLACE)?) {
+            (Value::Place(there), Value::Place(here)) => Some(here.distance_km(*there)),
+            _ => None,
+        }
+    }
+}

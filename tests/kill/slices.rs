@@ -1,0 +1,70 @@
+//! The real process is killed while an event for many walks through its slices: the walk goes on where it was.
+//! That a small event overtakes a large one is shown by the room's own tests.
+
+use std::time::Duration;
+
+use runtime::crash;
+use serde_json::json;
+
+use crate::house::House;
+
+/// Some slices and a bit.
+const FOLLOWERS: usize = 12_000;
+/// Follows of one request.
+const AT_ONCE: usize = 1_000;
+/// Until the process has come to the point.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Looks at a person's days before giving up; each takes its time.
+const LOOKS_MAX: usize = 3_000;
+
+#[test]
+fn a_large_event_resumes_at_its_slice() {
+    let dir = tempfile::tempdir().unwrap();
+    // The first pass is the event's own turn, the second its first slice, the third its second.
+    let first = House::start(dir.path(), Some(&format!("{}:3", crash::STORED))).unwrap();
+    for some in (0..FOLLOWERS).collect::<Vec<_>>().chunks(AT_ONCE) {
+        let lines: String = some.iter().map(|n| follow(&format!("p{n:05}"), "author:1")).collect();
+        assert!(first.post("/v1/facts", &lines), "{}", first.said());
+    }
+    assert!(first.post("/v1/changes", &post()));
+    assert!(first.stopped_within(PATIENCE), "it never came to its second slice: {}", first.said());
+    assert_eq!(count(&first, &format!("p{:05}", FOLLOWERS - 1)), 0, "the last follower was told already");
+    first.kill();
+
+    let second = House::start(dir.path(), None).unwrap();
+    for n in [0, 1, 249, 250, 5_249, 5_250, 10_249, 10_250, FOLLOWERS - 2, FOLLOWERS - 1] {
+        assert_eq!(entries(&second, &format!("p{n:05}")), 1, "entries of follower {n}");
+    }
+    // Begun again is the event's own turn at most, and the slice that was cut off: hardly anything was done twice.
+    let (_, metrics) = second.got("/metrics").unwrap();
+    let told = metric(&metrics, "tidings_fanout_rows_total{outcome=\"written\"}");
+    assert!(told <= 8_000.0, "{told} rows were written after the kill: the walk began anew");
+}
+
+fn follow(person: &str, target: &str) -> String {
+    let fact = json!({"id": format!("{person}-{target}"), "source": "kill", "type": "tidings.follow",
+        "data": {"person": person, "target": target}});
+    format!("{fact}\n")
+}
+
+fn post() -> String {
+    let data = json!({"title": "News", "author": "author:1", "public": true});
+    json!({"id": "post-1", "source": "kill", "type": "post.published", "subject": "post:1", "data": data})
+        .to_string()
+}
+
+/// How many entries a person has once there is one.
+fn entries(house: &House, person: &str) -> usize {
+    (0..LOOKS_MAX).map(|_| count(house, person)).find(|entries| *entries > 0).unwrap_or(0)
+}
+
+fn count(house: &House, person: &str) -> usize {
+    let days = house.days(person).unwrap();
+    let days = days["days"].as_array().into_iter().flatten();
+    days.filter_map(|day| day["entries"].as_array()).map(Vec::len).sum()
+}
+
+fn metric(text: &str, name: &str) -> f64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap_or_else(|| panic!("there is no {name}")).trim().parse().unwrap()
+}
