@@ -20,8 +20,8 @@ const LOOKS_MAX: usize = 3_000;
 #[test]
 fn a_large_event_resumes_at_its_slice() {
     let dir = tempfile::tempdir().unwrap();
-    // The first pass is the event's own turn, the second its first slice, the third its second.
-    let first = House::start(dir.path(), Some(&format!("{}:3", crash::STORED))).unwrap();
+    // In the second of three slices; the event's own turn writes nothing where the audience is large.
+    let first = House::start(dir.path(), Some(&format!("{}:2", crash::STORED))).unwrap();
     for some in (0..FOLLOWERS).collect::<Vec<_>>().chunks(AT_ONCE) {
         let lines: String = some.iter().map(|n| follow(&format!("p{n:05}"), "author:1")).collect();
         assert!(first.post("/v1/facts", &lines), "{}", first.said());

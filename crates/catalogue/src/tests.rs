@@ -345,7 +345,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
         let found = said(parse_with(GOOD, template));
         assert_eq!(found, expected, "{template}");
     };
-    check("{{ headline }}{{ preheader }}{{ due | day }}{{ count }}{{ unsubscribe }}", "fine");
+    check("{{ headline }}{{ preheader }}{{ due | day }}{{ count }}{{ plan }}{{ unsubscribe }}", "fine");
     check(
         "{% for i in items %}{{ i.why }} {{ i.distance }} {{ i.other | default('nobody') }}{% endfor %}",
         "fine",
@@ -366,7 +366,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
     check("{% if name %}{% set x = 1 %}{% endif %}{{ x + 1 }}", "fine");
     check(
         "{% for x in [1] %}{% endfor %}{{ x }}",
-        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `items`, `name`, `preheader`, `sections` or `unsubscribe`",
+        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `items`, `name`, `plan`, `preheader`, `sections` or `unsubscribe`",
     );
     check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
     check(

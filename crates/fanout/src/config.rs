@@ -10,14 +10,14 @@ pub const SLICES_GROUP: &str = "fanout-slices";
 /// Events handed to one turn, unless it is set otherwise.
 pub const RECORDS_MAX: usize = 256;
 
-/// Persons of an event's crowds that are told in its own turn; the rest walks through the log in slices.
+/// Persons of an event whose crowds are told in its own turn; more walk through the log in slices.
 pub const INLINE_PERSONS_MAX: usize = 250;
 /// Events whose crowds are begun at once.
 pub const EVENTS_AT_ONCE: usize = 4;
 /// Rows that are resolved, written and announced together in a turn of events.
 pub const SHEET_ROWS_MAX: usize = SLICE_PERSONS_MAX / 4;
 
-/// A slice is told in so many parts: while some are written the next is read.
+/// A slice is told in so many parts: while some are written the next is made.
 pub const PARTS_OF_SLICE: usize = 4;
 /// Crowds that are asked at once, as long as they turn out to be small: most cells of a map are empty.
 pub const CROWDS_AT_ONCE: usize = 16;

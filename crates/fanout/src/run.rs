@@ -15,6 +15,7 @@ use model::{
 };
 use runtime::{Clock, Quiet, Shutdown, crash, retry};
 use store::{DayRows, StateKey, Store, StoreError};
+use tokio::task::spawn_blocking;
 use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
@@ -173,11 +174,16 @@ impl Fanout {
         let reach::Reach { named: mut sheet, slices } = reach::reach(event, known, &self.ports.catalogue);
         let (mut room, mut left) = (self.sizes.inline, Vec::new());
         for slice in slices {
-            let mut search = Search::new(slice);
-            // A crowd that is not done with one part is left to the slices: it may go on for very long, also if
-            // nearly everybody has left it.
-            room = room.saturating_sub(self.find(&mut search, room, &mut sheet, Search::is_within).await?);
-            left.extend(search.rest());
+            let (mut search, mut few) = (Search::new(slice.clone()), Sheet::default());
+            // A crowd that is not done with one part may go on for very long, also if nearly everybody left it.
+            let found = self.find(&mut search, room, &mut few, Search::is_within).await?;
+            // A small audience is told at once, and a large one by its slices alone: less is written and synced.
+            if search.rest().is_some() {
+                left.push(slice);
+            } else {
+                room = room.saturating_sub(found);
+                sheet.append(few);
+            }
         }
         Ok((sheet, left))
     }
@@ -199,12 +205,13 @@ impl Fanout {
     }
 
     /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slice that
-    /// comes next. While parts are written the next ones are read.
+    /// comes next. While parts are written the next ones are made.
     async fn tell_slice(&self, slice: Slice, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
-        let (mut search, mut room, mut all) = (Search::new(slice), self.sizes.slice, Vec::new());
+        let (mut search, mut sheet, mut all) = (Search::new(slice), Sheet::default(), Vec::new());
+        self.find(&mut search, self.sizes.slice, &mut sheet, |_| false).await?;
         let mut writes = FuturesUnordered::new();
-        while let Some(part) = beside(self.part(&mut search, &mut room), &mut writes).await? {
-            let Resolved { rows, announced, counts } = part;
+        for part in sheet.parts(self.sizes.slice.div_ceil(PARTS_OF_SLICE)) {
+            let Resolved { rows, announced, counts } = beside(self.resolve(part), &mut writes).await?;
             all.extend(announced);
             writes.push(async move {
                 let written = self.write(rows, now).await;
@@ -212,7 +219,10 @@ impl Fanout {
                 if fault::planted(Fault::SliceSkipped) { Ok(()) } else { written }
             });
         }
-        let announcements = beside(async { pending_records(all) }, &mut writes).await;
+        // On a thread of its own: this one starts what is still to be written.
+        let encoding = spawn_blocking(move || pending_records(all));
+        let announcements =
+            beside(async { encoding.await.context("encode announcements")? }, &mut writes).await;
         while let Some(written) = writes.next().await {
             written?;
         }
@@ -223,15 +233,6 @@ impl Fanout {
             None => self.ports.metrics.ended(),
         }
         Ok(of_turn)
-    }
-
-    /// The next part of a slice, if there is room for one and somebody is left.
-    async fn part(&self, search: &mut Search, room: &mut usize) -> anyhow::Result<Option<Resolved>> {
-        let mut sheet = Sheet::default();
-        let most = self.sizes.slice.div_ceil(PARTS_OF_SLICE).min(*room);
-        let found = self.find(search, most, &mut sheet, |_| false).await?;
-        *room = room.saturating_sub(found);
-        if found == 0 { Ok(None) } else { self.resolve(sheet).await.map(Some) }
     }
 
     /// Finds more of a slice, for at most so many rows. Returns for how many there was somebody.

@@ -78,10 +78,30 @@ impl Sheet {
         self.found.is_empty()
     }
 
-    /// Everybody on it, once and in order: what the house notes of them is asked before it is resolved.
-    pub fn notes(&mut self) -> Vec<StateKey> {
+    /// The same in several, each of about so many rows and with all that there is of its persons.
+    pub fn parts(mut self, rows: usize) -> Vec<Self> {
+        self.sort();
+        let mut parts = Vec::new();
+        while !self.found.is_empty() {
+            let mut end = rows.max(1).min(self.found.len());
+            while end < self.found.len() && self.found[end].0 == self.found[end - 1].0 {
+                end += 1;
+            }
+            let rest = self.found.split_off(end);
+            parts.push(Self { ways: self.ways.clone(), found: std::mem::replace(&mut self.found, rest) });
+        }
+        parts
+    }
+
+    fn sort(&mut self) {
         let ways = &self.ways;
         self.found.sort_unstable_by(|a, b| order(ways, a).cmp(&order(ways, b)));
+    }
+
+    /// Everybody on it, once and in order: what the house notes of them is asked before it is resolved.
+    pub fn notes(&mut self) -> Vec<StateKey> {
+        self.sort();
+        let ways = &self.ways;
         self.of_persons().map(|of| StateKey::Notes(ways[of[0].1].tenant.clone(), of[0].0.clone())).collect()
     }
 

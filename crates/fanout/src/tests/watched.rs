@@ -18,6 +18,8 @@ use topic::{
 };
 use wire::{Announcement, topics};
 
+use crate::config::INLINE_PERSONS_MAX;
+
 /// What was seen, and what is to happen. Shared by the engines of a house.
 #[derive(Debug)]
 pub struct Watch {
@@ -155,7 +157,10 @@ impl Crowds for WatchedStore {
         let members =
             self.inner.members(tenant, crowd, from, most.min(self.watch.page.load(Ordering::SeqCst))).await?;
         assert!(members.persons.len() <= most, "more than was asked for");
-        self.watch.hold(members.persons.len());
+        // The first of a large audience are put back at once: their slices tell them.
+        if most > INLINE_PERSONS_MAX || members.next.is_none() {
+            self.watch.hold(members.persons.len());
+        }
         Ok(members)
     }
 

@@ -24,7 +24,7 @@ pub fn run(config: &Config, asked: &cli::Archive, out: Out) -> Result<(), Failur
     let client = running(config)?;
     let Some(before) = archive::day(&asked.before, now(&client)?) else {
         let what = format!(
-            "--before is a day such as 2026-11-13, or how long ago, such as 9d, not `{}`",
+            "--before is a day such as 2026-11-13, or how long ago, such as 16d, not `{}`",
             asked.before
         );
         return Err(Failure::Usage(what));

@@ -1,5 +1,6 @@
 //! The outbox: every mail as its reader sees it, as text, and with its headers. The HTML of a mail is shown
-//! in a frame that can neither run nor load anything: it holds what upstream services say.
+//! in a frame that can neither run nor load anything: it holds what upstream services say. Pictures that the
+//! catalogue itself has are put into it ([`pictures`]).
 
 use std::sync::Arc;
 
@@ -25,11 +26,11 @@ const MAILS_LISTED: usize = 100;
 const TABS: [(&str, &str); 3] = [("html", "HTML"), ("text", "Text"), ("headers", "Headers")];
 
 /// Pictures from elsewhere are not loaded, and a browser's broken-image icon says less than their text: a
-/// sheet over the icon repeats it, in the colours of the mail.
+/// sheet over the icon repeats it, in the size and the colours that the mail gives to its pictures.
 const NO_PICTURES: &str = "<style>\
     :where(img:not([src^='data:'])){background-color:#eee;background-color:light-dark(#eee,#333);\
-    color:#444;color:light-dark(#444,#bbb)}\
-    img:not([src^='data:']){position:relative;min-height:1.5em;overflow:hidden;font:14px/1.5 sans-serif}\
+    color:#444;color:light-dark(#444,#bbb);min-height:1.5em}\
+    img:not([src^='data:']){position:relative;overflow:hidden;font:14px/1.5 sans-serif}\
     img:not([src^='data:'])::after{content:attr(alt);position:absolute;inset:0;background:inherit;color:inherit}\
     </style>";
 
