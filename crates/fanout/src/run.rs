@@ -207,17 +207,27 @@ impl Fanout {
     /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slice that
     /// comes next. While parts are written the next ones are made.
     async fn tell_slice(&self, slice: Slice, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
-        let (mut search, mut sheet, mut all) = (Search::new(slice), Sheet::default(), Vec::new());
-        self.find(&mut search, self.sizes.slice, &mut sheet, |_| false).await?;
-        let mut writes = FuturesUnordered::new();
-        for part in sheet.parts(self.sizes.slice.div_ceil(PARTS_OF_SLICE)) {
-            let Resolved { rows, announced, counts } = beside(self.resolve(part), &mut writes).await?;
-            all.extend(announced);
-            writes.push(async move {
-                let written = self.write(rows, now).await;
-                self.ports.metrics.told(counts);
-                if fault::planted(Fault::SliceSkipped) { Ok(()) } else { written }
-            });
+        let (mut search, mut all, mut writes) = (Search::new(slice), Vec::new(), FuturesUnordered::new());
+        let (mut room, a_part) = (self.sizes.slice, self.sizes.slice.div_ceil(PARTS_OF_SLICE));
+        // One part alone first, so that something is written while the others are read.
+        let mut most = a_part;
+        while room > 0 {
+            let mut sheet = Sheet::default();
+            let found = beside(self.find(&mut search, most, &mut sheet, |_| false), &mut writes).await?;
+            if found == 0 {
+                break;
+            }
+            room = room.saturating_sub(found);
+            most = room;
+            for part in sheet.parts(a_part) {
+                let Resolved { rows, announced, counts } = beside(self.resolve(part), &mut writes).await?;
+                all.extend(announced);
+                writes.push(async move {
+                    let written = self.write(rows, now).await;
+                    self.ports.metrics.told(counts);
+                    if fault::planted(Fault::SliceSkipped) { Ok(()) } else { written }
+                });
+            }
         }
         // On a thread of its own: this one starts what is still to be written.
         let encoding = spawn_blocking(move || pending_records(all));
