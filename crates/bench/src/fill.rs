@@ -26,6 +26,9 @@ const DAYS: usize = 20;
 /// Persons written at once, and persons with a window open at most.
 const AT_ONCE: usize = 500;
 const WINDOWS_MAX: usize = 100_000;
+/// With fewer entries it does not matter what is still in the log.
+const RESTED_FROM: usize = 1_000_000;
+const REST_MS: i64 = 90_000;
 /// Starts on each directory; the median counts.
 const STARTS: usize = 3;
 const EMPTY_SECONDS_MAX: f64 = 1.0;
@@ -35,7 +38,7 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
     let bed = Bed::new(program)?;
     let persons = size.div_ceil(OF_ONE);
     progress(&format!("start: {} entries of {persons} persons are written", persons * OF_ONE));
-    fill(&bed.path("full"), persons).await.context("fill a directory")?;
+    fill(&bed.path("full"), persons, progress).await.context("fill a directory")?;
     let (mut empty, mut full) = (Vec::new(), Vec::new());
     for start in 1..=STARTS {
         progress(&format!("start: {start} of {STARTS}"));
@@ -67,7 +70,7 @@ fn person(n: usize) -> String {
 }
 
 /// Fills a directory as weeks of work would: days, and a window open for many.
-async fn fill(dir: &Path, persons: usize) -> anyhow::Result<()> {
+async fn fill(dir: &Path, persons: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
     let tenant = Tenant::new("bench")?;
     let now = Millis(Clock::real(0).now());
     let store = store::embedded::Embedded::open(&dir.join("store"))?;
@@ -77,6 +80,13 @@ async fn fill(dir: &Path, persons: usize) -> anyhow::Result<()> {
             rows.extend(days(&tenant, n, now)?);
         }
         store.write(rows, now).await?;
+    }
+    if persons * OF_ONE >= RESTED_FROM {
+        // A house moves days from memory to disk once nobody has written to them for a minute; of weeks of
+        // work only the last minute is in the log.
+        progress("start: the store rests for as long as it takes to tidy up");
+        let clock = Clock::real(0);
+        clock.sleep_until(clock.now() + REST_MS).await;
     }
     drop(store);
     let log = topic::embedded::Embedded::open(&dir.join("topics"), Clock::real(0))?;
