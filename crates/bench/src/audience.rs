@@ -21,7 +21,8 @@ use crate::{
     rows::ROW_BYTES,
 };
 
-const CATALOGUE: &str = r"
+/// One kind for the followers of an author, one mail a day.
+pub(crate) const CATALOGUE: &str = r"
 catalogue: bench
 subjects:
   work: {title: text, author: ref author}

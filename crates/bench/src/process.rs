@@ -11,28 +11,8 @@ use std::{
 use anyhow::{Context as _, ensure};
 use runtime::clock::Stopwatch;
 
-const CATALOGUE: &str = r"catalogue: bench
-subjects:
-  work: {title: text, author: ref author}
-  author: {name: text}
-kinds:
-  news:
-    on: work.added
-    to: {followers_of: author}
-    says: '{{ subject.title }}'
-    plans: [daily]
-plans:
-  daily:
-    channel: email
-    close: {daily: '09:00', zone: person}
-    look_back: 7d
-    from: Bench <bench@example.org>
-    headline: News
-    template: mail.mjml
-    text: mail.txt
-    sections:
-      - {title: News, kinds: [news], most: 8, order: newest}
-";
+use crate::audience;
+
 const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>{% for i in items %}{{ i.says }} {% endfor %}</mj-text></mj-column></mj-section></mj-body></mjml>";
 const TEXT: &str = "{% for i in items %}{{ i.says }}\n{% endfor %}";
 
@@ -52,7 +32,7 @@ pub struct Up {
 impl Bed {
     pub fn new(program: &Path) -> anyhow::Result<Self> {
         let dir = tempfile::tempdir()?;
-        fs::write(dir.path().join("catalogue.yaml"), CATALOGUE)?;
+        fs::write(dir.path().join("catalogue.yaml"), audience::CATALOGUE)?;
         fs::write(dir.path().join("mail.mjml"), MJML)?;
         fs::write(dir.path().join("mail.txt"), TEXT)?;
         Ok(Self { program: program.to_owned(), dir })
