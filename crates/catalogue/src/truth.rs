@@ -12,7 +12,7 @@
 use std::{collections::BTreeSet, slice};
 
 use model::{
-    Because, Channel, Person, Place, Reason, State, SubjectRef, Tenant, Value, Why, World,
+    Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World,
     person::{mutes, notes, profile},
 };
 
@@ -93,7 +93,7 @@ fn holds(
 ) -> Result<(), Fell> {
     let kind = catalogue.kinds.get(&reason.kind).ok_or_else(|| Fell::not_found(Why::KindGone))?;
     found(world, reader, told, &reason.because, kind).map_err(Fell::not_found)?;
-    if is_muted(world, reader, told, reason, kind) {
+    if !muting(world, reader, told, reason, Some(kind)).is_empty() {
         return Err(Fell::Muted);
     }
     if condition_holds(world, reader.tenant, told.subject, kind) { Ok(()) } else { Err(Fell::Untrue) }
@@ -120,7 +120,8 @@ fn found(
             (refers(told.subject, state, fields, target), Why::NoLongerTrue)
         }
         (Because::Near, Audience::Near { field, within_km }) => {
-            let places = place(Some(reader.profile), profile::PLACE).zip(place(state, field));
+            let there = state.and_then(|state| state.place(field));
+            let places = reader.profile.place(profile::PLACE).zip(there);
             (places.is_some_and(|(one, other)| one.distance_km(other) <= *within_km), Why::MovedAway)
         }
         (Because::Named, Audience::Person(field)) => (names(field, reader.person), Why::NoLongerTrue),
@@ -158,30 +159,29 @@ fn refers(subject: &SubjectRef, state: Option<&State>, fields: &[String], target
     !is_stated
 }
 
-fn place(state: Option<&State>, field: &str) -> Option<Place> {
-    match state?.get(field)? {
-        Value::Place(place) => Some(*place),
-        _ => None,
-    }
-}
-
-/// Whether the person muted the kind, who did it, what it is about, or what that hangs on. Who mutes a
-/// person does not hear of being one of two with them either.
-fn is_muted(world: &World, reader: &Reader<'_>, told: &Told<'_>, reason: &Reason, kind: &KindDef) -> bool {
+/// The person's mutes that stand against a reason, by their names: of the kind, of who did it, of what it is
+/// about, or of what that hangs on. Who mutes a person does not hear of being one of two with them either.
+pub fn muting(
+    world: &World,
+    reader: &Reader<'_>,
+    told: &Told<'_>,
+    reason: &Reason,
+    kind: Option<&KindDef>,
+) -> Vec<String> {
     // Nearly nobody mutes anything.
     if reader.mutes.is_empty() {
-        return false;
+        return Vec::new();
     }
-    let muted = |name: String| flag(reader.mutes, &name);
     let party = match &reason.because {
         Because::Mutual(other) => Some(other),
         _ => None,
     };
     let state = world.state(reader.tenant, told.subject);
-    muted(mutes::kind(&reason.kind))
-        || told.actor.into_iter().chain(party).any(|person| muted(mutes::actor(person)))
-        || muted(mutes::subject(told.subject))
-        || kind.threads(told.subject, state).iter().any(|of| muted(mutes::thread(of)))
+    let mut names = vec![mutes::kind(&reason.kind), mutes::subject(told.subject)];
+    names.extend(told.actor.into_iter().chain(party).map(mutes::actor));
+    names.extend(kind.map_or(&[][..], |kind| kind.threads(told.subject, state)).iter().map(mutes::thread));
+    names.retain(|name| reader.mutes.flag(name));
+    names
 }
 
 fn condition_holds(world: &World, tenant: &Tenant, subject: &SubjectRef, kind: &KindDef) -> bool {
@@ -213,16 +213,12 @@ pub fn wants<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> (BTreeSet<Sub
 
 /// Whether a person may be told anything on a channel.
 pub fn reachable(reader: &Reader<'_>, channel: Channel) -> Result<(), Why> {
-    if flag(reader.notes, notes::ERASED) {
+    if reader.notes.flag(notes::ERASED) {
         return Err(Why::Erased);
     }
     match channel {
-        Channel::Email if flag(reader.profile, profile::EMAIL_OFF) => Err(Why::Unsubscribed),
+        Channel::Email if reader.profile.flag(profile::EMAIL_OFF) => Err(Why::Unsubscribed),
         Channel::Email if reader.profile.text(profile::EMAIL).is_none() => Err(Why::NoAddress),
         Channel::Email => Ok(()),
     }
-}
-
-fn flag(state: &State, name: &str) -> bool {
-    state.get(name).and_then(Value::as_flag).unwrap_or(false)
 }

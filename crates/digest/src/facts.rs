@@ -8,8 +8,8 @@ use catalogue::{
     truth::{Reader, Told, reachable, still},
 };
 use model::{
-    Because, Day, DayView, EntryKey, EntryView, Millis, Place, PlanName, Reason, Row, State, SubjectRef,
-    Value, Why, World,
+    Because, Day, DayView, EntryKey, EntryView, Millis, PlanName, Reason, Row, State, SubjectRef, Value, Why,
+    World,
     closing::Candidate,
     entry::DayKey,
     fault::{self, Fault},
@@ -178,8 +178,8 @@ impl Facts {
                 scores.max().map(model::Score::value)
             }
             Order::Nearest(name) => {
-                let here = place(reader.profile.get(profile::PLACE));
-                here.zip(place(field(name))).map(|(here, there)| -here.distance_km(there))
+                let here = reader.profile.place(profile::PLACE);
+                here.zip(field(name).and_then(Value::as_place)).map(|(here, there)| -here.distance_km(there))
             }
         };
         rank.unwrap_or(LAST)
@@ -201,13 +201,6 @@ const LAST: f64 = f64::MIN;
 #[allow(clippy::cast_precision_loss, reason = "a rank only orders, and such instants fit 53 bits for ages")]
 fn ms(at: Millis) -> f64 {
     at.0 as f64
-}
-
-fn place(value: Option<&Value>) -> Option<Place> {
-    match value {
-        Some(Value::Place(place)) => Some(*place),
-        _ => None,
-    }
 }
 
 /// Days with entries that wait for other plans. Usually these have a window for them; after a change of the

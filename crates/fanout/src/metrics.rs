@@ -1,6 +1,6 @@
 //! What the fan-out counts.
 
-use prometheus::{IntCounterVec, IntGaugeVec};
+use prometheus::IntCounterVec;
 use runtime::metrics::Metrics;
 
 use crate::{read::Read, sheet::Counts};
@@ -10,7 +10,6 @@ use crate::{read::Read, sheet::Counts};
 pub struct FanoutMetrics {
     events: IntCounterVec,
     slices: IntCounterVec,
-    waiting: IntGaugeVec,
     rows: IntCounterVec,
     passed_over: IntCounterVec,
     quarantined: IntCounterVec,
@@ -32,12 +31,6 @@ impl FanoutMetrics {
                  ended (it was the last of its audience), or expired before they could be told, with all that \
                  was left of their audience.",
                 &["outcome"],
-            )?,
-            waiting: metrics.gauge(
-                "tidings_fanout_waiting_slices",
-                "Slices that wait to be told, as of the last one that was: as many large audiences are on their \
-                 way. If it only grows, more large events come in than this room can tell.",
-                NO_LABELS,
             )?,
             rows: metrics.counter(
                 "tidings_fanout_rows_total",
@@ -77,10 +70,6 @@ impl FanoutMetrics {
 
     pub(crate) fn ended(&self) {
         self.slices.with_label_values(&["ended"]).inc();
-    }
-
-    pub(crate) fn waiting(&self, slices: u64) {
-        self.waiting.with_label_values(NO_LABELS).set(i64::try_from(slices).unwrap_or(i64::MAX));
     }
 
     pub(crate) fn elsewhere(&self, persons: usize) {

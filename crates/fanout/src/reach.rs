@@ -155,7 +155,7 @@ fn slices(event: &Event, crowds: BTreeMap<Crowd, Vec<Kind>>) -> Vec<Slice> {
 }
 
 /// The kinds that an event is told under.
-fn kinds<'a>(event: &'a Event, catalogue: &'a Catalogue) -> impl Iterator<Item = &'a KindDef> {
+pub fn kinds<'a>(event: &'a Event, catalogue: &'a Catalogue) -> impl Iterator<Item = &'a KindDef> {
     catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind())
 }
 
@@ -170,11 +170,12 @@ fn fields(kind: &KindDef) -> Vec<&str> {
 }
 
 /// What a field holds: as the event states it (also if it states that there is nothing), else as it is known.
-fn cell<'a>(event: &'a Event, field: &str, known: &'a State) -> Option<&'a Cell> {
+pub fn cell<'a>(event: &'a Event, field: &str, known: &'a State) -> Option<&'a Cell> {
     event.state.cells.get(field).or_else(|| known.cells.get(field))
 }
 
-fn targets<'a>(event: &'a Event, field: &str, known: &'a State) -> &'a [SubjectRef] {
+/// Whom a field refers to; `subject` is the subject itself.
+pub fn targets<'a>(event: &'a Event, field: &str, known: &'a State) -> &'a [SubjectRef] {
     if field == SUBJECT {
         return slice::from_ref(&event.subject);
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use catalogue::Catalogue;
 use futures::{StreamExt as _, future, stream, stream::FuturesUnordered};
 use model::{
-    Crowd, Event, Millis, Person, Place, Slice, State, Tenant, Value,
+    Crowd, Event, Millis, Person, Place, Slice, State, Tenant,
     fault::{self, Fault},
     partition,
     person::profile,
@@ -107,13 +107,6 @@ impl Work for Slices {
             of_turn.extend(self.0.tell_slice(slice, now).await?);
         }
         Ok(of_turn)
-    }
-
-    async fn committed(&mut self, _: u32) -> anyhow::Result<()> {
-        let standing = self.0.ports.topics.standing(SLICES_GROUP, topics::SLICES).await?;
-        let waiting = standing.iter().map(|at| at.end.saturating_sub(at.committed)).sum();
-        self.0.ports.metrics.waiting(waiting);
-        Ok(())
     }
 }
 
@@ -307,10 +300,7 @@ impl Fanout {
         for some in persons.chunks(PROFILES_AT_ONCE) {
             let key = |person: &Person| StateKey::Person(tenant.clone(), person.clone());
             let keys: Vec<StateKey> = some.iter().map(key).collect();
-            places.extend(self.states(&keys).await?.iter().map(|state| match state.get(profile::PLACE) {
-                Some(Value::Place(place)) => Some(*place),
-                _ => None,
-            }));
+            places.extend(self.states(&keys).await?.iter().map(|state| state.place(profile::PLACE)));
         }
         Ok(places)
     }

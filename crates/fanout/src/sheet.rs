@@ -109,7 +109,7 @@ impl Sheet {
     pub fn resolve(&self, notes: &[State]) -> Resolved {
         let mut resolved = Resolved::default();
         for (of, notes) in self.of_persons().zip(notes) {
-            if is_erased(notes) {
+            if notes.flag(notes::ERASED) {
                 resolved.counts.erased += 1;
                 continue;
             }
@@ -195,10 +195,6 @@ pub fn announce(mut announced: Vec<Announced>) -> Vec<(u32, Pending)> {
         }
     }
     records
-}
-
-fn is_erased(notes: &State) -> bool {
-    notes.get(notes::ERASED).and_then(Value::as_flag).unwrap_or(false)
 }
 
 /// The latest day of which the person's owner said that it is full.

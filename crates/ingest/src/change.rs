@@ -138,10 +138,15 @@ fn keyed(
         return refuse("/id", "it has a control character");
     }
     let key = |subject: &SubjectRef| {
-        let id = if alone { cloud.id.clone() } else { format!("{}{SEPARATOR}{subject}", cloud.id) };
-        EventKey::of(tenant, &cloud.source, &id)
+        let (source, id) = (&cloud.source, &cloud.id);
+        if alone { EventKey::of(tenant, source, id) } else { key_of_several(tenant, source, id, subject) }
     };
     Ok(subjects.into_iter().map(|(_, subject)| (key(&subject), subject)).collect())
+}
+
+/// The key of one event of a change that has several subjects.
+pub fn key_of_several(tenant: &Tenant, source: &str, id: &str, subject: &SubjectRef) -> EventKey {
+    EventKey::of(tenant, source, &format!("{id}{SEPARATOR}{subject}"))
 }
 
 /// Between the id of a change and the subject of one of its events.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Cell, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Mark, Millis, Person, Row, State, SubjectRef,
-    Tenant, Value, What,
+    Tenant, What,
     entry::DayKey,
     partition,
     person::{notes, profile},
@@ -238,11 +238,10 @@ impl Effects {
 
 impl Known {
     fn is_erased(&self, admitted: &Admitted) -> bool {
-        let flag = |(tenant, person): (&Tenant, &Person)| {
-            let state = self.states.get(&StateKey::Notes(tenant.clone(), person.clone()))?;
-            state.get(notes::ERASED).and_then(Value::as_flag)
+        let notes = |(tenant, person): (&Tenant, &Person)| {
+            self.states.get(&StateKey::Notes(tenant.clone(), person.clone()))
         };
-        whose(admitted).and_then(flag).unwrap_or(false)
+        whose(admitted).and_then(notes).is_some_and(|notes| notes.flag(notes::ERASED))
     }
 
     /// A person's entries about a subject up to an instant.

@@ -44,6 +44,13 @@ impl Value {
         }
     }
 
+    pub fn as_place(&self) -> Option<Place> {
+        match self {
+            Self::Place(place) => Some(*place),
+            _ => None,
+        }
+    }
+
     /// The references this value holds: one, several or none.
     pub fn refs(&self) -> &[SubjectRef] {
         match self {
@@ -101,6 +108,15 @@ impl State {
 
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Value::as_text)
+    }
+
+    /// Whether a flag is up; one that is not there is not.
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name).and_then(Value::as_flag).unwrap_or(false)
+    }
+
+    pub fn place(&self, name: &str) -> Option<Place> {
+        self.get(name).and_then(Value::as_place)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::Message;
 use model::{
-    Kind, Place, Reason, State, SubjectRef, Tenant, Value, World,
+    Kind, Reason, State, SubjectRef, Tenant, World,
     civil::Zones,
     person::profile,
     plan::{OncePer, Plan},
@@ -50,7 +50,7 @@ impl Making<'_> {
                 sections: &sections(plan, &said, &ready.more, &related, &nothing),
                 related: &related,
                 persons: &persons,
-                place: place(&facts.profile),
+                place: facts.profile.place(profile::PLACE),
                 unsubscribe: link.as_deref(),
             })
             .with_context(|| format!("plan {}", ready.plan))?;
@@ -73,13 +73,6 @@ impl Making<'_> {
 fn of_tenant<T: Clone + Ord>(all: &BTreeMap<(Tenant, T), State>, of: &Tenant) -> BTreeMap<T, State> {
     let own = all.iter().filter(|((tenant, _), _)| tenant == of);
     own.map(|((_, key), state)| (key.clone(), state.clone())).collect()
-}
-
-fn place(profile: &State) -> Option<Place> {
-    match profile.get(profile::PLACE) {
-        Some(Value::Place(place)) => Some(*place),
-        _ => None,
-    }
 }
 
 /// What mailboxes and mail servers are told beside the mail: that nobody wrote it by hand, which list it is

@@ -11,6 +11,7 @@ mod tell;
 #[cfg(test)]
 mod tests;
 
+use ingest::change::key_of_several;
 use model::{EntryKey, EventKey, Millis, SubjectRef, Tenant};
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +55,7 @@ impl Asked {
             Self::Event(event) | Self::Entry(EntryKey { event, .. }) => *event == key,
             Self::Subject(of) => of == subject,
             Self::Change { source, id } => {
-                let several = || EventKey::of(tenant, source, &format!("{id}{SEPARATOR}{subject}"));
-                EventKey::of(tenant, source, id) == key || several() == key
+                EventKey::of(tenant, source, id) == key || key_of_several(tenant, source, id, subject) == key
             }
         }
     }
@@ -70,10 +70,6 @@ impl Asked {
         }
     }
 }
-
-/// Between the id of a change and the subject of one of its events, where it has several: intake makes their
-/// keys so.
-const SEPARATOR: char = '\0';
 
 /// What is said of one event and one person.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

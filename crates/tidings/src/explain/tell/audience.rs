@@ -1,8 +1,11 @@
 //! Who has no entry: whether the person is in the audience as things stand, and if not, why.
 
-use catalogue::{Audience, KindDef, SUBJECT, problem::did_you_mean};
+use std::collections::BTreeMap;
+
+use catalogue::{Audience, KindDef, problem::did_you_mean};
+use fanout::reach;
 use model::{
-    EntryKey, SubjectRef, Value,
+    EntryKey, State, SubjectRef, Value,
     person::{notes, profile},
 };
 
@@ -15,14 +18,12 @@ impl Telling<'_> {
             self.say(Found::Against, format!("its day, {}, was archived or has expired", key.day()));
             return "the day has expired".to_owned();
         }
-        let flag = |name| self.gathered.notes.get(name).and_then(Value::as_flag) == Some(true);
-        if flag(notes::ERASED) {
+        if self.gathered.notes.flag(notes::ERASED) {
             self.say(Found::Against, "the person was erased");
             return "erased".to_owned();
         }
         let (event, catalogue) = (self.event, self.catalogue);
-        let mut kinds =
-            catalogue.kinds_on(&event.what).filter(|kind| kind.subject() == event.subject.kind()).peekable();
+        let mut kinds = reach::kinds(event, catalogue).peekable();
         if kinds.peek().is_none() {
             let near = did_you_mean(&event.what, catalogue.kinds.values().map(|kind| kind.on.as_str()));
             let near = near.map(|near| format!(": {near}")).unwrap_or_default();
@@ -91,7 +92,9 @@ impl Telling<'_> {
     }
 
     fn follows(&self, fields: &[String]) -> (bool, String) {
-        let targets: Vec<SubjectRef> = fields.iter().flat_map(|field| self.targets(field)).collect();
+        let known = self.subject();
+        let targets: Vec<&SubjectRef> =
+            fields.iter().flat_map(|field| reach::targets(self.event, field, known)).collect();
         if targets.is_empty() {
             return (false, format!("{} names nobody to follow", fields.join(", ")));
         }
@@ -101,7 +104,7 @@ impl Telling<'_> {
         match followed {
             Some(target) => (true, format!("they follow {target}")),
             None => {
-                let names: Vec<&str> = targets.iter().map(SubjectRef::as_str).collect();
+                let names: Vec<&str> = targets.iter().map(|target| target.as_str()).collect();
                 (false, format!("they do not follow {}", names.join(", ")))
             }
         }
@@ -116,26 +119,19 @@ impl Telling<'_> {
         }
     }
 
-    /// As the event states it, else as it is stored.
-    fn value(&self, field: &str) -> Option<&Value> {
-        match self.event.state.cells.get(field) {
-            Some(cell) => cell.value.as_ref(),
-            None => self.gathered.world.state(self.reader.tenant, &self.event.subject)?.get(field),
-        }
+    /// The subject as it is stored.
+    fn subject(&self) -> &State {
+        static NOTHING: State = State { cells: BTreeMap::new() };
+        self.gathered.world.state(self.reader.tenant, &self.event.subject).unwrap_or(&NOTHING)
     }
 
-    fn targets(&self, field: &str) -> Vec<SubjectRef> {
-        if field == SUBJECT {
-            return vec![self.event.subject.clone()];
-        }
-        self.value(field).map(|value| value.refs().to_vec()).unwrap_or_default()
+    fn value(&self, field: &str) -> Option<&Value> {
+        reach::cell(self.event, field, self.subject())?.value.as_ref()
     }
 
     pub(super) fn distance(&self, kind: &KindDef) -> Option<f64> {
         let Audience::Near { field, .. } = &kind.to else { return None };
-        match (self.value(field)?, self.reader.profile.get(profile::PLACE)?) {
-            (Value::Place(there), Value::Place(here)) => Some(here.distance_km(*there)),
-            _ => None,
-        }
+        let (here, there) = (self.reader.profile.place(profile::PLACE)?, self.value(field)?.as_place()?);
+        Some(here.distance_km(there))
     }
 }

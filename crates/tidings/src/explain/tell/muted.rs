@@ -1,40 +1,32 @@
-//! Which of a person's mutes stands against an entry, by the rule of [`catalogue::truth`].
+//! Which of a person's mutes stands against an entry.
 
 use std::collections::BTreeSet;
 
-use model::{Because, EntryView, Reason, Value, person::mutes};
+use catalogue::truth::{Told, muting};
+use model::{EntryView, Reason};
 
 use super::Telling;
 
 impl Telling<'_> {
     /// Names the mutes that match these reasons now. The person may have ended since what counted then.
     pub(super) fn muted(&self, entry: &EntryView, reasons: &BTreeSet<Reason>) -> String {
-        let subject = &self.event.subject;
-        let state = self.gathered.world.state(self.reader.tenant, subject);
-        let mut named = BTreeSet::new();
-        let mut name = |flag: String, what: String| {
-            if self.reader.mutes.get(&flag).and_then(Value::as_flag) == Some(true) {
-                named.insert(what);
-            }
-        };
-        for reason in reasons {
-            name(mutes::kind(&reason.kind), format!("the kind `{}`", reason.kind));
-            let party = match &reason.because {
-                Because::Mutual(other) => Some(other),
-                _ => None,
-            };
-            for person in entry.actor().into_iter().chain(party) {
-                name(mutes::actor(person), format!("the actor {person}"));
-            }
+        let told = Told { subject: &self.event.subject, actor: entry.actor(), reasons };
+        let of = |reason: &Reason| {
             let kind = self.catalogue.kinds.get(&reason.kind);
-            for of in kind.map_or(&[][..], |kind| kind.threads(subject, state)) {
-                name(mutes::thread(of), format!("the thread {of}"));
-            }
-        }
-        name(mutes::subject(subject), format!("the subject {subject}"));
+            muting(&self.gathered.world, self.reader, &told, reason, kind)
+        };
+        let named: BTreeSet<String> = reasons.iter().flat_map(of).map(|name| said(&name)).collect();
         if named.is_empty() {
             return "muted at that time".to_owned();
         }
         format!("muted: {}", named.into_iter().collect::<Vec<_>>().join(" and "))
+    }
+}
+
+/// A mute by its name, for people: kinds are words of the catalogue, the rest has names of its own.
+fn said(name: &str) -> String {
+    match name.split_once(' ') {
+        Some(("kind", kind)) => format!("the kind `{kind}`"),
+        _ => format!("the {name}"),
     }
 }
