@@ -19,7 +19,7 @@ use model::{
         DAY_ROWS_FULL, DAY_ROWS_READ_MAX, ID_BYTES_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX,
         TURN_CLOSINGS_MAX, WAITING_BYTES_MAX,
     },
-    partition,
+    partition::Partitions,
     person::{PersonRecord, notes},
 };
 use store::{DayRows, Days as _, StateKey, embedded::Embedded};
@@ -228,7 +228,7 @@ fn fanned_out(catalogue: &Catalogue, key: &PersonKey, notes: State) -> Resolved 
         }
     }
     assert_eq!(sheet.notes(), [StateKey::Notes(key.0.clone(), key.1.clone())]);
-    sheet.resolve(&[notes])
+    sheet.resolve(&[notes], Partitions::USUAL)
 }
 
 /// Everybody is due at nine: no turn closes more than it may, and in the end everybody was told.
@@ -255,7 +255,7 @@ fn names_have_an_end() {
     assert!(Tenant::new(&good).is_ok() && Tenant::new(&bad).is_err());
     assert!(Person::new(&good).is_ok() && Person::new(&bad).is_err());
     assert!(SubjectRef::new(&long("a:")).is_ok() && SubjectRef::new(&format!("a:{good}")).is_err());
-    assert!(partition::of_person(&tenant(&good), &person(&good)) < model::limits::PARTITIONS);
+    assert!(Partitions::USUAL.of_person(&tenant(&good), &person(&good)) < Partitions::USUAL.count());
 }
 
 /// A day that was filled far beyond its limit is read up to a bound, and no further.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Crowd, Day, EventKey, Follow, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Value,
-    entry::DayKey, partition, ready,
+    entry::DayKey, partition::Partitions, ready,
 };
 use proptest::prelude::*;
 use store::{
@@ -43,7 +43,7 @@ fn keys_stay_apart(one: (&str, &str), other: (&str, &str), opening: i64) -> Resu
     prop_assert_eq!(back.ok(), Some(a.clone()));
     let about = |(of, id): (&str, &str)| wire::key::subject(&tenant(of), &subject(&format!("work:{id}")));
     prop_assert_eq!(about(one) == about(other), same);
-    prop_assert_eq!(partition::of_person(&a.0, &a.1), partition::of_person(&a.0, &a.1));
+    prop_assert_eq!(Partitions::USUAL.of_person(&a.0, &a.1), Partitions::USUAL.of_person(&a.0, &a.1));
     Ok(())
 }
 

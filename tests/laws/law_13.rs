@@ -7,7 +7,7 @@ use catalogue::Catalogue;
 use fanout::{FanoutMetrics, Ports, Sizes};
 use model::{
     Because, Crowd, Enrolment, Event, EventKey, Listed, Person, Place, Reason, Row, Score, State, Value,
-    entry::DayKey, partition, person::profile,
+    entry::DayKey, partition::Partitions, person::profile,
 };
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
 use store::{Crowds as _, Days as _, StateKey, States as _, embedded::Embedded};
@@ -74,7 +74,7 @@ impl Schedule {
         let dir = crate::room::dir();
         let clock = Clock::still(a_day().start().plus(12 * HOUR_MS).0);
         let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap();
-        declare(&topics).await.unwrap();
+        declare(&topics, Partitions::USUAL).await.unwrap();
         let store = Arc::new(Embedded::open(&dir.path().join("store")).unwrap());
         let sizes = Sizes { inline: dice.below(6), slice: 2 + dice.below(16) };
         let persons = (0..10 + dice.below(40)).map(|n| Known::drawn(&mut dice, n)).collect();
@@ -172,9 +172,10 @@ impl Schedule {
     async fn publish(&self, events: &[Event]) {
         let record = |event: &Event| NewRecord {
             topic: topics::EVENTS.into(),
-            partition: partition::of_subject(&event.tenant, &event.subject),
+            partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
             key: wire::key::subject(&event.tenant, &event.subject),
             value: Some(wire::event::encode(event).unwrap()),
+            headers: Vec::new(),
         };
         self.topics.append(events.iter().map(record).collect()).await.unwrap();
     }
@@ -209,6 +210,7 @@ impl Schedule {
 
     fn ports(&self, rough: &topic::rough::Rough, roughness: store::rough::Roughness) -> Ports {
         Ports {
+            partitions: Partitions::USUAL,
             topics: Arc::new(rough.clone()),
             store: Arc::new(store::rough::Rough::new(self.store.clone(), roughness)),
             catalogue: self.catalogue.clone(),

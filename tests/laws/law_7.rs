@@ -137,6 +137,7 @@ impl Schedule {
             partition: record.partition,
             key: record.key.clone(),
             value: record.value.clone(),
+            headers: Vec::new(),
         });
         world.topics.append(again.collect()).await.unwrap();
         world.pass(2 * 24 * HOUR_MS).await;

@@ -7,7 +7,7 @@ use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use model::{
     Channel, Day, Entry, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef, civil::Zones,
-    entry::DayKey, fold::DayView, partition,
+    entry::DayKey, fold::DayView, partition::Partitions,
 };
 use runtime::Clock;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ impl World {
         let topics = topics.unwrap();
         let store = Arc::new(store::embedded::Embedded::open(&dir.path().join("store")).unwrap());
         let outbox = Arc::new(Outbox::open(&dir.path().join("outbox")).unwrap());
-        declare(&topics).await.unwrap();
+        declare(&topics, Partitions::USUAL).await.unwrap();
         let mut config = Config::usual(tenant("main"), 1_000_000);
         config.sender.claim_ms = CLAIM_MS;
         let (house, version, said) = (None, 0, Vec::new());
@@ -149,6 +149,7 @@ impl World {
             partition,
             key: Vec::new(),
             value: Some(change.to_string().into_bytes()),
+            headers: Vec::new(),
         };
         self.said.push(record.clone());
         self.topics.append(vec![record]).await.unwrap();
@@ -215,13 +216,19 @@ impl World {
     /// The announcement of one row.
     pub async fn announce(&self, who: &str, what: &str, day: Day) {
         let who = Person::new(who).unwrap();
-        let partition = partition::of_person(&tenant("main"), &who);
+        let partition = Partitions::USUAL.of_person(&tenant("main"), &who);
         let one = Announcement { person: who, day, rows: 1, kinds: vec![kind(what)], full: false };
         let pending = Pending { tenant: tenant("main"), announcements: vec![one] };
         let value = Some(wire::pending::encode(&pending).unwrap());
         let key = wire::key::partition(partition);
         self.topics
-            .append(vec![NewRecord { topic: topics::PENDING.into(), partition, key, value }])
+            .append(vec![NewRecord {
+                topic: topics::PENDING.into(),
+                partition,
+                key,
+                value,
+                headers: Vec::new(),
+            }])
             .await
             .unwrap();
     }
@@ -229,11 +236,18 @@ impl World {
     /// Releases a person's window of a plan by hand.
     pub async fn release(&self, who: &str, plan: &str) {
         let (tenant, person, plan) = (tenant("main"), Person::new(who).unwrap(), names::plan(plan));
-        let (partition, key) = (partition::of_person(&tenant, &person), wire::key::person(&tenant, &person));
+        let (partition, key) =
+            (Partitions::USUAL.of_person(&tenant, &person), wire::key::person(&tenant, &person));
         let release = Inbox::Release { tenant, person, plan, at: self.now() };
         let value = Some(wire::inbox::encode(&release).unwrap());
         self.topics
-            .append(vec![NewRecord { topic: topics::INBOX.into(), partition, key, value }])
+            .append(vec![NewRecord {
+                topic: topics::INBOX.into(),
+                partition,
+                key,
+                value,
+                headers: Vec::new(),
+            }])
             .await
             .unwrap();
     }

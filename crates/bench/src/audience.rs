@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use catalogue::Catalogue;
 use model::{
     Because, Crowd, Enrolment, Entry, Event, EventKey, Kind, Millis, Person, Reason, Row, State, SubjectRef,
-    Tenant, Value, entry::DayKey, limits::SLICE_PERSONS_MAX, partition,
+    Tenant, Value, entry::DayKey, limits::SLICE_PERSONS_MAX, partition::Partitions,
 };
 use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, metrics::Metrics};
 use store::{DayRows, Store};
@@ -196,6 +196,7 @@ pub(crate) async fn through_the_room(
 ) -> anyhow::Result<Duration> {
     let shutdown = Shutdown::default();
     let ports = fanout::Ports {
+        partitions: Partitions::USUAL,
         topics: topics.clone(),
         store: store.clone(),
         catalogue: Arc::new(bench_catalogue(catalogue)?),
@@ -240,9 +241,10 @@ fn event(tenant: &Tenant, author: &SubjectRef, occurred: Millis) -> anyhow::Resu
 async fn append(topics: &dyn Topics, event: &Event) -> anyhow::Result<()> {
     let record = NewRecord {
         topic: topics::EVENTS.into(),
-        partition: partition::of_subject(&event.tenant, &event.subject),
+        partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
         key: wire::key::subject(&event.tenant, &event.subject),
         value: Some(wire::event::encode(event)?),
+        headers: Vec::new(),
     };
     Ok(topics.append(vec![record]).await?)
 }

@@ -7,7 +7,7 @@ use model::{
     Because, Day, Entry, EntryKey, EventKey, Kind, Millis, Person, PlanName, Reason, Row, SubjectRef, Tenant,
     entry::DayKey,
     limits::DAY_MS,
-    partition,
+    partition::Partitions,
     person::{PersonRecord, Window},
 };
 use runtime::Clock;
@@ -97,7 +97,7 @@ async fn fill(dir: &Path, persons: usize, progress: &(dyn Fn(&str) + Sync)) -> a
         };
         TopicSpec { name: name.into(), partitions, retention }
     };
-    log.declare(&topics::all().map(spec)).await?;
+    log.declare(&topics::all(Partitions::USUAL).map(spec)).await?;
     for first in (0..persons.min(WINDOWS_MAX)).step_by(AT_ONCE) {
         let some = first..persons.min(WINDOWS_MAX).min(first + AT_ONCE);
         let records = some.map(|n| window(&tenant, n, now)).collect::<anyhow::Result<_>>()?;
@@ -143,8 +143,9 @@ fn window(tenant: &Tenant, n: usize, now: Millis) -> anyhow::Result<NewRecord> {
     let record = PersonRecord { windows: vec![window], last_opening: now, ..PersonRecord::default() };
     Ok(NewRecord {
         topic: topics::WINDOWS.into(),
-        partition: partition::of_person(tenant, &person),
+        partition: Partitions::USUAL.of_person(tenant, &person),
         key: wire::key::person(tenant, &person),
         value: Some(wire::window::encode(tenant, &person, &record)?),
+        headers: Vec::new(),
     })
 }

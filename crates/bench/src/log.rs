@@ -43,7 +43,13 @@ async fn append(dir: &std::path::Path, size: usize) -> anyhow::Result<(Duration,
         let records = (first..size.min(first + AT_ONCE)).map(|n| {
             let mut value = vec![7_u8; BYTES];
             value[..8].copy_from_slice(&(n as u64).to_be_bytes());
-            NewRecord { topic: TOPIC.into(), partition: 0, key: Vec::new(), value: Some(value) }
+            NewRecord {
+                topic: TOPIC.into(),
+                partition: 0,
+                key: Vec::new(),
+                value: Some(value),
+                headers: Vec::new(),
+            }
         });
         engine.append(records.collect()).await?;
     }

@@ -93,5 +93,6 @@ fn quarantined(record: &Record, reason: &str, now: Millis) -> anyhow::Result<New
         partition: 0,
         key: record.key.clone(),
         value: Some(quarantined::encode(&aside)?),
+        headers: Vec::new(),
     })
 }

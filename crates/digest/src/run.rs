@@ -15,7 +15,7 @@ use model::{
     entry::DayKey,
     fault::{self, Fault},
     limits::{TURN_CLOSINGS_MAX, TURN_ROWS_MAX},
-    partition,
+    partition::Partitions,
     person::{Owed, PersonRecord, Window, notes},
     ready::Ready,
 };
@@ -46,6 +46,7 @@ pub struct Ports {
     pub store: Arc<dyn Store>,
     pub catalogue: Arc<Catalogue>,
     pub zones: Zones,
+    pub partitions: Partitions,
     pub clock: Clock,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
@@ -132,10 +133,10 @@ impl Work for Digest {
         write_marks(&self.ports, &decided.marks).await?;
         let mut records = read.rejects;
         for (key, record) in &decided.records {
-            records.push(window_record(key, record, now)?);
+            records.push(window_record(key, record, self.ports.partitions, now)?);
         }
         for ready in &decided.ready {
-            records.push(ready_record(ready)?);
+            records.push(ready_record(ready, self.ports.partitions)?);
         }
         self.decided.insert(batch.partition, decided);
         Ok(records)
@@ -328,21 +329,28 @@ async fn note_full_days(ports: &Ports, full: &[(PersonKey, Day)]) -> anyhow::Res
     ports.store.merge(states.collect()).await.context("full days")
 }
 
-fn window_record(key: &PersonKey, record: &PersonRecord, now: Millis) -> anyhow::Result<NewRecord> {
+fn window_record(
+    key: &PersonKey,
+    record: &PersonRecord,
+    partitions: Partitions,
+    now: Millis,
+) -> anyhow::Result<NewRecord> {
     let value = if record.is_spent(now) { None } else { Some(wire::window::encode(&key.0, &key.1, record)?) };
     Ok(NewRecord {
         topic: topics::WINDOWS.into(),
-        partition: partition::of_person(&key.0, &key.1),
+        partition: partitions.of_person(&key.0, &key.1),
         key: wire::key::person(&key.0, &key.1),
         value,
+        headers: Vec::new(),
     })
 }
 
-fn ready_record(ready: &Ready) -> anyhow::Result<NewRecord> {
+fn ready_record(ready: &Ready, partitions: Partitions) -> anyhow::Result<NewRecord> {
     Ok(NewRecord {
         topic: topics::READY.into(),
-        partition: partition::of_person(&ready.tenant, &ready.person),
+        partition: partitions.of_person(&ready.tenant, &ready.person),
         key: wire::key::person(&ready.tenant, &ready.person),
         value: Some(wire::ready::encode(ready)?),
+        headers: Vec::new(),
     })
 }

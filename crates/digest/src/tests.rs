@@ -14,7 +14,7 @@ use model::{
     entry::DayKey,
     fold::fold,
     limits::{DAY_ROWS_FULL, TURN_ROWS_MAX},
-    partition,
+    partition::Partitions,
     person::{mutes, notes, profile},
     ready::Ready,
 };
@@ -138,6 +138,7 @@ impl World {
     fn start(&mut self) {
         let metrics = DigestMetrics::declare(&Metrics::default()).unwrap();
         let ports = Ports {
+            partitions: Partitions::USUAL,
             topics: self.topics.clone(),
             store: self.store.clone(),
             catalogue: Arc::new(catalogue(CATALOGUE)),
@@ -269,9 +270,9 @@ impl World {
 
     /// A work of `author:1` for so many persons of one partition.
     async fn work_for(&self, many: usize) {
-        let own = partition::of_person(&tenant(), &ann());
+        let own = Partitions::USUAL.of_person(&tenant(), &ann());
         let names = (0..).map(|n| Person::new(&format!("p{n}")).unwrap());
-        let here = names.filter(|who| partition::of_person(&tenant(), who) == own);
+        let here = names.filter(|who| Partitions::USUAL.of_person(&tenant(), who) == own);
         for who in here.take(many) {
             self.known(&who).await;
             self.happens(&who, "work_out", (1, 1), EIGHT, true).await;
@@ -284,9 +285,15 @@ impl World {
     }
 
     async fn append(&self, topic: &str, value: Vec<u8>) {
-        let (partition, key) = (partition::of_person(&tenant(), &ann()), b"ann".to_vec());
+        let (partition, key) = (Partitions::USUAL.of_person(&tenant(), &ann()), b"ann".to_vec());
         self.topics
-            .append(vec![NewRecord { topic: topic.into(), partition, key, value: Some(value) }])
+            .append(vec![NewRecord {
+                topic: topic.into(),
+                partition,
+                key,
+                value: Some(value),
+                headers: Vec::new(),
+            }])
             .await
             .unwrap();
     }
@@ -298,7 +305,7 @@ impl World {
     }
 
     async fn readys(&self) -> Vec<Ready> {
-        let partition = partition::of_person(&tenant(), &ann());
+        let partition = Partitions::USUAL.of_person(&tenant(), &ann());
         let records = self.topics.read(topics::READY, partition, 0, 1_000).await.unwrap();
         records.iter().map(|record| wire::ready::decode(record.value.as_deref().unwrap()).unwrap()).collect()
     }
@@ -384,7 +391,7 @@ async fn a_record_that_is_spent_leaves_the_topic() {
 }
 
 async fn topic_state(world: &World) -> Vec<topic::Record> {
-    let partition = partition::of_person(&tenant(), &ann());
+    let partition = Partitions::USUAL.of_person(&tenant(), &ann());
     world.topics.read(topics::WINDOWS, partition, 0, 100).await.unwrap()
 }
 

@@ -77,5 +77,11 @@ fn quarantined(record: &Record, reason: String, now: Millis) -> Result<NewRecord
     };
     let quarantined = wire::quarantined::of_record(unusable, reason, GROUP, now);
     let value = Some(wire::quarantined::encode(&quarantined)?);
-    Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
+    Ok(NewRecord {
+        topic: topics::QUARANTINE.into(),
+        partition: 0,
+        key: record.key.clone(),
+        value,
+        headers: Vec::new(),
+    })
 }

@@ -10,7 +10,7 @@ use futures::{StreamExt as _, future, stream, stream::FuturesUnordered};
 use model::{
     Crowd, Event, Millis, Person, Place, Slice, State, Tenant,
     fault::{self, Fault},
-    partition,
+    partition::Partitions,
     person::profile,
 };
 use runtime::{Clock, Quiet, Shutdown, crash, retry};
@@ -39,6 +39,7 @@ pub struct Ports {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
     pub catalogue: Arc<Catalogue>,
+    pub partitions: Partitions,
     pub clock: Clock,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
@@ -150,7 +151,7 @@ impl Fanout {
         let mut of_turn = self.tell_sheet(sheet, now).await?;
         self.ports.metrics.begun(slices.len());
         for slice in &slices {
-            of_turn.push(slice_record(slice)?);
+            of_turn.push(slice_record(slice, self.ports.partitions)?);
         }
         Ok(of_turn)
     }
@@ -232,7 +233,7 @@ impl Fanout {
         crash::point(crash::STORED);
         let mut of_turn = announcements?;
         match search.rest() {
-            Some(next) => of_turn.push(slice_record(&next)?),
+            Some(next) => of_turn.push(slice_record(&next, self.ports.partitions)?),
             None => self.ports.metrics.ended(),
         }
         Ok(of_turn)
@@ -307,7 +308,7 @@ impl Fanout {
 
     async fn resolve(&self, mut sheet: Sheet) -> anyhow::Result<Resolved> {
         let notes = self.states(&sheet.notes()).await.context("notes of persons")?;
-        Ok(sheet.resolve(&notes))
+        Ok(sheet.resolve(&notes, self.ports.partitions))
     }
 
     /// The states of all of these: if one were missing, somebody would be taken for somebody else.
@@ -368,15 +369,21 @@ fn pending_records(announced: Vec<Announced>) -> anyhow::Result<Vec<NewRecord>> 
     let record = |(partition, pending)| {
         let value = Some(wire::pending::encode(&pending)?);
         let key = wire::key::partition(partition);
-        Ok(NewRecord { topic: topics::PENDING.into(), partition, key, value })
+        Ok(NewRecord { topic: topics::PENDING.into(), partition, key, value, headers: Vec::new() })
     };
     announce(announced).into_iter().map(record).collect()
 }
 
 /// A slice lies in the partition of its subject, like the event that it is of.
-fn slice_record(slice: &Slice) -> anyhow::Result<NewRecord> {
+fn slice_record(slice: &Slice, partitions: Partitions) -> anyhow::Result<NewRecord> {
     let Event { tenant, subject, .. } = &slice.event;
-    let partition = partition::of_subject(tenant, subject);
+    let partition = partitions.of_subject(tenant, subject);
     let value = Some(wire::slice::encode(slice)?);
-    Ok(NewRecord { topic: topics::SLICES.into(), partition, key: wire::key::subject(tenant, subject), value })
+    Ok(NewRecord {
+        topic: topics::SLICES.into(),
+        partition,
+        key: wire::key::subject(tenant, subject),
+        value,
+        headers: Vec::new(),
+    })
 }

@@ -3,7 +3,9 @@
 //! Pure: whatever is asked of the store is an argument. A kind's condition is not asked here, nor what
 //! people mute; both are asked at the end, when it matters whether they hold and there is a fate to say so.
 
-use model::{Day, Entry, Kind, Person, Row, State, Tenant, Value, entry::DayKey, partition, person::notes};
+use model::{
+    Day, Entry, Kind, Person, Row, State, Tenant, Value, entry::DayKey, partition::Partitions, person::notes,
+};
 use store::{DayRows, StateKey};
 use wire::{Announcement, Pending};
 
@@ -106,7 +108,7 @@ impl Sheet {
     }
 
     /// Resolves it. The notes are those of its persons, in the order in which they were asked.
-    pub fn resolve(&self, notes: &[State]) -> Resolved {
+    pub fn resolve(&self, notes: &[State], partitions: Partitions) -> Resolved {
         let mut resolved = Resolved::default();
         for (of, notes) in self.of_persons().zip(notes) {
             if notes.flag(notes::ERASED) {
@@ -114,7 +116,7 @@ impl Sheet {
                 continue;
             }
             let (tenant, person) = (&self.ways[of[0].1].tenant, &of[0].0);
-            let (partition, full) = (partition::of_person(tenant, person), full_day(notes));
+            let (partition, full) = (partitions.of_person(tenant, person), full_day(notes));
             for of_day in of.chunk_by(|a, b| self.ways[a.1].day() == self.ways[b.1].day()) {
                 let day = self.ways[of_day[0].1].day();
                 let rows = self.rows_of(of_day);

@@ -10,7 +10,7 @@ use std::{
 
 use model::{
     Because, Crowd, Day, Event, EventKey, Kind, Person, Place, Reason, Row, Score, Slice, State, Value,
-    limits::SLICE_PERSONS_MAX, partition, person::notes,
+    limits::SLICE_PERSONS_MAX, partition::Partitions, person::notes,
 };
 use proptest::prelude::*;
 use runtime::clock::Stopwatch;
@@ -257,12 +257,13 @@ async fn a_full_day_is_only_counted_and_the_erased_are_passed_over() {
 async fn expired_and_undecodable_records_do_not_stop_the_partition() {
     let house = House::new().await;
     house.facts(&["ann author:7"]).await;
-    let partition = partition::of_subject(&tenant(), &subject("work:1"));
+    let partition = Partitions::USUAL.of_subject(&tenant(), &subject("work:1"));
     let record = |topic: &str, value: Option<Vec<u8>>| NewRecord {
         topic: topic.into(),
         partition,
         key: Vec::new(),
         value,
+        headers: Vec::new(),
     };
     let slice = |text: &str| Slice {
         event: event(text),
@@ -605,7 +606,8 @@ fn resolved(mut sheet: Sheet) -> Vec<(Person, Row)> {
     };
     let keys = sheet.notes();
     assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len(), "somebody is asked of twice");
-    let Resolved { rows, announced, counts } = sheet.resolve(&keys.into_iter().map(note).collect::<Vec<_>>());
+    let Resolved { rows, announced, counts } =
+        sheet.resolve(&keys.into_iter().map(note).collect::<Vec<_>>(), Partitions::USUAL);
     assert_eq!(announced.iter().map(|one| u64::from(one.announcement.rows)).sum::<u64>(), counts.rows);
     let of_day = |of: store::DayRows| of.rows.into_iter().map(move |row| (of.key.person.clone(), row));
     rows.into_iter().flat_map(of_day).collect()

@@ -6,7 +6,7 @@ use model::{
     Cell, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Mark, Millis, Person, Row, State, SubjectRef,
     Tenant, What,
     entry::DayKey,
-    partition,
+    partition::Partitions,
     person::{notes, profile},
 };
 use store::{DayRows, StateKey};
@@ -36,6 +36,8 @@ pub struct Questions {
 pub struct Known {
     pub states: BTreeMap<StateKey, State>,
     pub days: BTreeMap<DayKey, Vec<Row>>,
+    /// Where what is announced belongs.
+    pub partitions: Partitions,
 }
 
 /// What is written, then announced.
@@ -129,9 +131,9 @@ impl Effects {
     /// What is refused here has been written nowhere: what cannot be announced is not stored either.
     fn add(&mut self, admitted: Admitted, known: &Known, now: Millis) -> Result<(), Refused> {
         match admitted {
-            Admitted::Change(change) => return self.add_change(&change),
+            Admitted::Change(change) => return self.add_change(&change, known.partitions),
             Admitted::Follow(follow) => {
-                self.records.push(heard(&Inbox::Fact(Fact::Follow(follow.clone())))?);
+                self.records.push(heard(&Inbox::Fact(Fact::Follow(follow.clone())), known.partitions)?);
                 self.enrolments.push(follow.into());
             }
             Admitted::Profile { tenant, person, state } => {
@@ -154,7 +156,8 @@ impl Effects {
                 let marked = known.marked((&tenant, &person), &covered, what);
                 for keys in covered.chunks(MARK_KEYS_MAX) {
                     let (tenant, person, keys) = (tenant.clone(), person.clone(), keys.to_vec());
-                    self.records.push(heard(&Inbox::Feedback(Feedback { tenant, person, what, keys, at }))?);
+                    let feedback = Inbox::Feedback(Feedback { tenant, person, what, keys, at });
+                    self.records.push(heard(&feedback, known.partitions)?);
                 }
                 let unmarked: Vec<EntryKey> =
                     covered.into_iter().filter(|key| !marked.contains(key)).collect();
@@ -164,9 +167,10 @@ impl Effects {
         Ok(())
     }
 
-    fn add_change(&mut self, change: &Change) -> Result<(), Refused> {
+    fn add_change(&mut self, change: &Change, partitions: Partitions) -> Result<(), Refused> {
         let events: Vec<Event> = change.events().collect();
-        let records: Vec<NewRecord> = events.iter().map(announced).collect::<Result<_, _>>()?;
+        let records: Vec<NewRecord> =
+            events.iter().map(|event| announced(event, partitions)).collect::<Result<_, _>>()?;
         self.records.extend(records);
         for event in events {
             self.merge(StateKey::Subject(event.tenant, event.subject), &event.state);
@@ -186,7 +190,7 @@ impl Effects {
             person: person.clone(),
             state: without_addresses(state.clone()),
         };
-        self.records.push(heard(&Inbox::Fact(fact))?);
+        self.records.push(heard(&Inbox::Fact(fact), known.partitions)?);
         let key = StateKey::Person(tenant.clone(), person.clone());
         if let Some(stated) = state.cells.get(profile::PLACE) {
             let held = self.held(&key, profile::PLACE, known);
@@ -294,21 +298,23 @@ impl From<WireError> for Refused {
     }
 }
 
-fn announced(event: &Event) -> Result<NewRecord, WireError> {
+fn announced(event: &Event, partitions: Partitions) -> Result<NewRecord, WireError> {
     Ok(NewRecord {
         topic: topics::EVENTS.into(),
-        partition: partition::of_subject(&event.tenant, &event.subject),
+        partition: partitions.of_subject(&event.tenant, &event.subject),
         key: wire::key::subject(&event.tenant, &event.subject),
         value: Some(wire::event::encode(event)?),
+        headers: Vec::new(),
     })
 }
 
-fn heard(inbox: &Inbox) -> Result<NewRecord, WireError> {
+fn heard(inbox: &Inbox, partitions: Partitions) -> Result<NewRecord, WireError> {
     let (tenant, person) = inbox.whose();
     Ok(NewRecord {
         topic: topics::INBOX.into(),
-        partition: partition::of_person(tenant, person),
+        partition: partitions.of_person(tenant, person),
         key: wire::key::person(tenant, person),
         value: Some(wire::inbox::encode(inbox)?),
+        headers: Vec::new(),
     })
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 use async_trait::async_trait;
 use catalogue::Catalogue;
 use futures::{future::try_join_all, try_join};
-use model::{EventKey, Millis, State, Tenant, civil::Zones, entry::DayKey};
+use model::{EventKey, Millis, State, Tenant, civil::Zones, entry::DayKey, partition::Partitions};
 use runtime::{Clock, Quiet, Shutdown};
 use store::{StateKey, Store, StoreError};
 use topic::{
@@ -29,6 +29,7 @@ pub struct Ports {
     pub catalogue: Arc<Catalogue>,
     /// The time zones that a profile may name.
     pub zones: Zones,
+    pub partitions: Partitions,
     pub clock: Clock,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
@@ -140,7 +141,13 @@ impl Ingest {
         let now = Millis(self.ports.clock.now());
         let aside = wire::quarantined::of_record(unusable, reason.to_string(), GROUP, now);
         let value = Some(wire::quarantined::encode(&aside)?);
-        Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
+        Ok(NewRecord {
+            topic: topics::QUARANTINE.into(),
+            partition: 0,
+            key: record.key.clone(),
+            value,
+            headers: Vec::new(),
+        })
     }
 }
 
@@ -236,5 +243,5 @@ async fn ask(ports: &Ports, questions: Questions, now: Millis) -> Result<Known, 
         Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(rows).collect())
     };
     let (states, days) = try_join!(states, days)?;
-    Ok(Known { states, days })
+    Ok(Known { states, days, partitions: ports.partitions })
 }

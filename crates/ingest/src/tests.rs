@@ -19,7 +19,8 @@ use axum::{
 use catalogue::Catalogue;
 use model::{
     Because, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Kind, Mark, Millis, Person, Reason, Row,
-    State, SubjectRef, Tenant, Value, What, civil::Zones, entry::DayKey, partition, person::notes,
+    State, SubjectRef, Tenant, Value, What, civil::Zones, entry::DayKey, partition::Partitions,
+    person::notes,
 };
 use proptest::prelude::*;
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
@@ -193,7 +194,7 @@ impl House {
     async fn at(path: &Path, dir: TempDir) -> Self {
         let clock = Clock::still(at(NOON).0);
         let topics = topic::embedded::Embedded::open(&path.join("topics"), clock.clone()).unwrap();
-        let specs = topics::all().map(|(name, partitions, keep)| {
+        let specs = topics::all(Partitions::USUAL).map(|(name, partitions, keep)| {
             let retention = match keep {
                 topics::Keep::Millis(ms) => Retention::Milliseconds(ms),
                 topics::Keep::Latest => Retention::Compacted,
@@ -208,6 +209,7 @@ impl House {
             full: AtomicBool::default(),
         });
         let ports = Ports {
+            partitions: Partitions::USUAL,
             topics: sick.clone(),
             store: store.clone(),
             catalogue: Arc::new(catalogue()),
@@ -307,6 +309,9 @@ impl Topics for Sick {
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
         self.topics.bounds(topic).await
     }
+    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+        self.topics.since(topic, at).await
+    }
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
         self.topics.standing(group, topic).await
     }
@@ -351,7 +356,7 @@ async fn what_was_accepted_is_stored_and_announced() {
     let state = house.state(StateKey::Subject(tenant(), subject("work:1"))).await;
     assert_eq!(state.text("title"), Some("Moon"));
     let records = house.records(topics::EVENTS).await;
-    assert_eq!(records[0].partition, partition::of_subject(&tenant(), &subject("work:1")));
+    assert_eq!(records[0].partition, Partitions::USUAL.of_subject(&tenant(), &subject("work:1")));
     assert_eq!(house.events().await[0].key, EventKey::of(&tenant(), "s", "1"));
 
     let facts = format!(
@@ -591,7 +596,13 @@ async fn records_are_admitted_or_put_aside_and_the_partition_goes_on() {
         Some(wire::change::encode(&wire::cloud::parse(good.as_bytes()).unwrap()).unwrap()),
         Some(event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#).into_bytes()),
     ];
-    let record = |value| NewRecord { topic: topics::CHANGES.into(), partition: 3, key: b"k".to_vec(), value };
+    let record = |value| NewRecord {
+        topic: topics::CHANGES.into(),
+        partition: 3,
+        key: b"k".to_vec(),
+        value,
+        headers: Vec::new(),
+    };
     house.ports.topics.append(values.map(record).to_vec()).await.unwrap();
     house.settle().await;
     let events = house.events().await;

@@ -4,8 +4,8 @@
 /// Bytes of any identifier: tenant, person, subject, kind, plan.
 pub const ID_BYTES_MAX: usize = 128;
 
-/// Partitions of every topic that is keyed by person or subject; chosen at installation, for life.
-pub const PARTITIONS: u32 = 64;
+/// Partitions of a topic that is keyed by person or subject: each costs its owner a producer.
+pub const PARTITIONS_MAX: u32 = 1_024;
 
 /// An event may be this late.
 pub const LATE_MS_MAX: i64 = 7 * DAY_MS;

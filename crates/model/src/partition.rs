@@ -8,33 +8,63 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::{
     fault::{self, Fault},
     id::{Person, SubjectRef, Tenant},
-    limits::PARTITIONS,
+    limits::PARTITIONS_MAX,
 };
 
-/// The partition of a person in `pending`, `inbox`, `windows` and `ready`.
-pub fn of_person(tenant: &Tenant, person: &Person) -> u32 {
-    let number = of(tenant, person.as_str());
-    if fault::planted(Fault::AnotherOwner) {
-        return (number + ASKED.fetch_add(1, Ordering::Relaxed) % 2) % PARTITIONS;
+/// How many partitions an installation has in each topic that is keyed by person or subject: chosen once,
+/// since a person who moved to another partition would lose their open windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Partitions(u32);
+
+impl Default for Partitions {
+    fn default() -> Self {
+        Self::USUAL
     }
-    number
+}
+
+impl Partitions {
+    /// What an installation has unless it chose otherwise.
+    pub const USUAL: Self = Self(64);
+
+    /// So many, if that is a count that can be.
+    pub fn new(count: u32) -> Option<Self> {
+        (1..=PARTITIONS_MAX).contains(&count).then_some(Self(count))
+    }
+
+    /// As many as a topic was found to have.
+    pub fn found(count: usize) -> Self {
+        Self(u32::try_from(count).unwrap_or(PARTITIONS_MAX).clamp(1, PARTITIONS_MAX))
+    }
+
+    pub fn count(self) -> u32 {
+        self.0
+    }
+
+    /// The partition of a person in `pending`, `inbox`, `windows` and `ready`.
+    pub fn of_person(self, tenant: &Tenant, person: &Person) -> u32 {
+        let number = self.of(tenant, person.as_str());
+        if fault::planted(Fault::AnotherOwner) {
+            return (number + ASKED.fetch_add(1, Ordering::Relaxed) % 2) % self.0;
+        }
+        number
+    }
+
+    /// The partition of a subject in `events` and `slices`.
+    pub fn of_subject(self, tenant: &Tenant, subject: &SubjectRef) -> u32 {
+        self.of(tenant, subject.as_str())
+    }
+
+    fn of(self, tenant: &Tenant, name: &str) -> u32 {
+        let mut bytes = Vec::with_capacity(tenant.as_str().len() + 1 + name.len());
+        bytes.extend_from_slice(tenant.as_str().as_bytes());
+        bytes.push(0); // no name holds a control character, so the two cannot run into each other
+        bytes.extend_from_slice(name.as_bytes());
+        u32::try_from(xxh3_64(&bytes) % u64::from(self.0)).unwrap_or(0)
+    }
 }
 
 /// How often somebody asked; only for the planted fault.
 static ASKED: AtomicU32 = AtomicU32::new(0);
-
-/// The partition of a subject in `events`.
-pub fn of_subject(tenant: &Tenant, subject: &SubjectRef) -> u32 {
-    of(tenant, subject.as_str())
-}
-
-fn of(tenant: &Tenant, name: &str) -> u32 {
-    let mut bytes = Vec::with_capacity(tenant.as_str().len() + 1 + name.len());
-    bytes.extend_from_slice(tenant.as_str().as_bytes());
-    bytes.push(0); // no name holds a control character, so the two cannot run into each other
-    bytes.extend_from_slice(name.as_bytes());
-    u32::try_from(xxh3_64(&bytes) % u64::from(PARTITIONS)).unwrap_or(0)
-}
 
 #[cfg(test)]
 mod tests {
@@ -44,7 +74,8 @@ mod tests {
     #[test]
     fn partitions_are_for_life() {
         let check = |tenant: &str, person: &str, partition: u32| {
-            let found = of_person(&Tenant::new(tenant).unwrap(), &Person::new(person).unwrap());
+            let found =
+                Partitions::USUAL.of_person(&Tenant::new(tenant).unwrap(), &Person::new(person).unwrap());
             assert_eq!(found, partition, "{tenant}/{person}");
         };
         check("main", "ann", 28);
@@ -53,11 +84,19 @@ mod tests {
     }
 
     #[test]
+    fn a_count_has_its_bounds() {
+        for (count, possible) in [(0, false), (1, true), (64, true), (1_024, true), (1_025, false)] {
+            assert_eq!(Partitions::new(count).map(Partitions::count), possible.then_some(count));
+        }
+    }
+
+    #[test]
     fn partitions_are_even() {
         let tenant = Tenant::new("main").unwrap();
-        let mut counts = [0_u32; PARTITIONS as usize];
+        let mut counts = [0_u32; 64];
         for i in 0..64_000 {
-            counts[of_person(&tenant, &Person::new(&format!("p{i}")).unwrap()) as usize] += 1;
+            counts[Partitions::USUAL.of_person(&tenant, &Person::new(&format!("p{i}")).unwrap()) as usize] +=
+                1;
         }
         assert!(counts.iter().all(|n| (800..1200).contains(n)), "{counts:?}");
     }

@@ -20,7 +20,7 @@ use model::{
     delivery::Delivery,
     entry::DayKey,
     fault::{self, Fault},
-    partition,
+    partition::Partitions,
     ready::Ready,
 };
 use render::Renderer;
@@ -57,6 +57,7 @@ pub struct Ports {
     pub catalogue: Arc<Catalogue>,
     pub renderer: Arc<Renderer>,
     pub zones: Zones,
+    pub partitions: Partitions,
     pub clock: Clock,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
@@ -114,7 +115,7 @@ impl Work for Sender {
         let deliveries = futures::stream::iter(deliveries).buffered(self.config.at_once_max.max(1));
         let deliveries: Vec<Delivery> = deliveries.try_collect().await?;
         for delivery in deliveries {
-            records.push(inbox_record(delivery)?);
+            records.push(inbox_record(delivery, self.ports.partitions)?);
         }
         Ok(records)
     }
@@ -425,12 +426,13 @@ fn outcome_name(delivery: &Delivery) -> &'static str {
     }
 }
 
-fn inbox_record(delivery: Delivery) -> anyhow::Result<NewRecord> {
+fn inbox_record(delivery: Delivery, partitions: Partitions) -> anyhow::Result<NewRecord> {
     Ok(NewRecord {
         topic: topics::INBOX.into(),
-        partition: partition::of_person(&delivery.tenant, &delivery.person),
+        partition: partitions.of_person(&delivery.tenant, &delivery.person),
         key: wire::key::person(&delivery.tenant, &delivery.person),
         value: Some(wire::inbox::encode(&Inbox::Delivery(delivery))?),
+        headers: Vec::new(),
     })
 }
 
@@ -445,5 +447,11 @@ fn quarantined(record: &topic::Record, reason: &str, at: Millis) -> anyhow::Resu
     };
     let quarantined = of_record(unusable, reason, GROUP, at);
     let value = Some(wire::quarantined::encode(&quarantined)?);
-    Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: record.key.clone(), value })
+    Ok(NewRecord {
+        topic: topics::QUARANTINE.into(),
+        partition: 0,
+        key: record.key.clone(),
+        value,
+        headers: Vec::new(),
+    })
 }

@@ -64,8 +64,8 @@ impl House {
         zones: Zones,
         config: Config,
     ) -> anyhow::Result<Self> {
-        declare(&*engines.topics).await.context("declare the topics")?;
-        let furniture = Furniture::new(engines, catalogue, clock, zones)?;
+        declare(&*engines.topics, config.partitions).await.context("declare the topics")?;
+        let furniture = Furniture::new(engines, catalogue, clock, zones, config.partitions)?;
         let (intake, rooms) = furniture.rooms(config)?;
         let Furniture { engines, clock, quiet, shutdown, metrics, .. } = furniture;
         let mut tasks = JoinSet::new();

@@ -141,7 +141,13 @@ async fn original(log: &dyn Topics, item: &Quarantined) -> anyhow::Result<NewRec
     } else {
         (item.key.clone(), item.value.clone())
     };
-    Ok(NewRecord { topic: item.topic.as_str().into(), partition: item.partition, key, value })
+    Ok(NewRecord {
+        topic: item.topic.as_str().into(),
+        partition: item.partition,
+        key,
+        value,
+        headers: Vec::new(),
+    })
 }
 
 fn settled(number: u64, item: &Quarantined, verdict: Verdict, now: Millis) -> anyhow::Result<NewRecord> {
@@ -158,7 +164,13 @@ fn settled(number: u64, item: &Quarantined, verdict: Verdict, now: Millis) -> an
         room: ROOM.to_owned(),
     };
     let value = Some(wire::quarantined::encode(&settled)?);
-    Ok(NewRecord { topic: topics::QUARANTINE.into(), partition: 0, key: item.key.clone(), value })
+    Ok(NewRecord {
+        topic: topics::QUARANTINE.into(),
+        partition: 0,
+        key: item.key.clone(),
+        value,
+        headers: Vec::new(),
+    })
 }
 
 fn view(number: u64, item: Quarantined) -> Item {

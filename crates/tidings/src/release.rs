@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use anyhow::Context as _;
-use model::{Millis, Person, PlanName, Tenant, partition, person::PersonRecord};
+use model::{Millis, Person, PlanName, Tenant, partition::Partitions, person::PersonRecord};
 use serde::{Deserialize, Serialize};
 use topic::{NewRecord, Record, Topics};
 use wire::{Inbox, topics};
@@ -64,9 +64,9 @@ impl Release {
         record.windows.iter().any(meant)
     }
 
-    fn record(&self, person: &Person) -> anyhow::Result<NewRecord> {
+    fn record(&self, person: &Person, partitions: Partitions) -> anyhow::Result<NewRecord> {
         let Self { tenant, plan, at } = self.clone();
-        let partition = partition::of_person(&tenant, person);
+        let partition = partitions.of_person(&tenant, person);
         let key = wire::key::person(&tenant, person);
         let inbox = Inbox::Release { tenant, person: person.clone(), plan, at };
         Ok(NewRecord {
@@ -74,6 +74,7 @@ impl Release {
             partition,
             key,
             value: Some(wire::inbox::encode(&inbox)?),
+            headers: Vec::new(),
         })
     }
 }
@@ -84,7 +85,8 @@ pub async fn one(log: &dyn Topics, release: &Release, person: &Person) -> anyhow
     if !record.is_some_and(|record| release.is_meant(&record)) {
         return Ok(false);
     }
-    log.append(vec![release.record(person)?]).await?;
+    let partitions = Partitions::found(log.bounds(topics::INBOX).await?.len());
+    log.append(vec![release.record(person, partitions)?]).await?;
     Ok(true)
 }
 
@@ -110,8 +112,9 @@ pub async fn some(log: &dyn Topics, release: &Release, from: Place, most: usize)
         }
     }
     let done = next.partition as usize >= bounds.len();
-    let records: Vec<NewRecord> =
-        persons.iter().map(|person| release.record(person)).collect::<Result<_, _>>()?;
+    let partitions = Partitions::found(bounds.len());
+    let records = persons.iter().map(|person| release.record(person, partitions));
+    let records: Vec<NewRecord> = records.collect::<Result<_, _>>()?;
     if !records.is_empty() {
         log.append(records).await?;
     }

@@ -48,6 +48,8 @@ pub const SESSION: Duration = Duration::from_secs(30);
 /// As Kafka has it.
 pub const VALUE_MOST: usize = 1 << 20;
 pub const KEY_MOST: usize = 32 << 10;
+/// Names and values together.
+pub const HEADERS_MOST: usize = 32 << 10;
 
 /// The embedded engine. Cheap to clone; the directory is let go of by [`Embedded::close`], or when the
 /// last clone and the last member are gone.
@@ -131,12 +133,11 @@ impl Engine {
             };
             topic.reach(record.partition)?;
             let name = &topic.name;
-            if record.value.is_none() && !topic.compacted {
-                return Err(TopicError::Refused(format!("a tombstone for `{name}`, which is not compacted")));
-            }
             let (key, value) = (record.key.len(), record.value.as_ref().map_or(0, Vec::len));
-            if key > KEY_MOST || value > VALUE_MOST {
-                return Err(TopicError::Refused(format!("a record of {key} + {value} bytes for `{name}`")));
+            let headers: usize = record.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+            if key > KEY_MOST || value > VALUE_MOST || headers > HEADERS_MOST {
+                let bytes = format!("{key} + {headers} + {value}");
+                return Err(TopicError::Refused(format!("a record of {bytes} bytes for `{name}`")));
             }
             placed.push(Placed { topic, record });
         }
@@ -180,6 +181,12 @@ impl Topics for Embedded {
         self.engine.book.check()?;
         let topic = self.engine.book.topic(topic)?;
         Ok(topic.partitions.iter().map(book::Reach::get).collect())
+    }
+
+    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+        self.engine.book.check()?;
+        let topic = self.engine.book.topic(topic)?;
+        read::since(&self.engine.book, &topic, at).await
     }
 
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {

@@ -16,6 +16,6 @@ pub mod lying;
 pub mod rough;
 
 pub use port::{
-    Batch, CommitError, Happening, Member, Membership, Mode, NewRecord, Offsets, Record, Retention,
+    Batch, CommitError, Happening, Headers, Member, Membership, Mode, NewRecord, Offsets, Record, Retention,
     TopicError, TopicSpec, Topics, Turn,
 };

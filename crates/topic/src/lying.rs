@@ -44,6 +44,10 @@ pub enum Lie {
     ReadsMore,
     /// Has not heard of the last record.
     ShortBounds,
+    /// Looks for what came after an instant, and not at it.
+    SinceLater,
+    /// Leaves the headers behind.
+    DropsHeaders,
     /// Takes a tombstone for nothing.
     ForgetsTombstones,
     /// Ends restoring a record too early, as one does who trusts a lagging end.
@@ -104,6 +108,8 @@ impl Lie {
         (Self::TurnsTimeBack, &["time goes on"]),
         (Self::ReadsMore, &["read as asked"]),
         (Self::ShortBounds, &["bounds hold"]),
+        (Self::SinceLater, &["found by time"]),
+        (Self::DropsHeaders, &["headers are kept"]),
         (Self::ForgetsTombstones, &["a tombstone takes away"]),
         (Self::MissesLast, &["state is complete"]),
         (Self::RestoresStale, &["state is the latest"]),
@@ -199,6 +205,7 @@ impl Topics for Lying {
             }
             Some(Lie::Doubles) => self.inner.append(records.clone()).await?,
             Some(Lie::Reorders) => records.reverse(),
+            Some(Lie::DropsHeaders) => records.iter_mut().for_each(|record| record.headers.clear()),
             Some(Lie::ForgetsTombstones) => records.retain(|r| r.value.is_some()),
             _ => {}
         }
@@ -234,6 +241,12 @@ impl Topics for Lying {
         let bounds = self.inner.bounds(topic).await?;
         let short = u64::from(self.tells(Lie::ShortBounds));
         Ok(bounds.into_iter().map(|(first, end)| (first, end.saturating_sub(short).max(first))).collect())
+    }
+
+    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+        self.flush().await?;
+        let early = self.tells(Lie::SinceLater);
+        self.inner.since(topic, if early { at.saturating_add(1) } else { at }).await
     }
 
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {

@@ -28,14 +28,20 @@ pub enum Retention {
     Compacted,
 }
 
+/// What stands beside a record's value: names and bytes, in order. A name may come twice.
+pub type Headers = Vec<(String, Vec<u8>)>;
+
 /// A record to be appended. The partition is always given; no client's partitioner is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRecord {
     pub topic: TopicName,
     pub partition: u32,
     pub key: Vec<u8>,
-    /// `None` is a tombstone; only compacted topics have them.
+    /// `None` is a tombstone: in a compacted topic it takes its key away, elsewhere it says what its source
+    /// means by it.
     pub value: Option<Vec<u8>>,
+    /// Kept by plain topics; a compacted one may drop them.
+    pub headers: Headers,
 }
 
 /// A record as it lies in the log.
@@ -48,6 +54,7 @@ pub struct Record {
     pub appended: i64,
     pub key: Vec<u8>,
     pub value: Option<Vec<u8>>,
+    pub headers: Headers,
 }
 
 /// How a group works.
@@ -169,6 +176,10 @@ pub trait Topics: Send + Sync + fmt::Debug {
 
     /// The first and the next offset of each partition of a topic.
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError>;
+
+    /// For each partition the first offset whose record was appended at this instant (UTC milliseconds) or
+    /// later; the next offset where there is none.
+    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError>;
 
     /// Where a group stands in a topic; a partition never committed stands at its first offset.
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError>;

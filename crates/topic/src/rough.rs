@@ -219,6 +219,11 @@ impl Topics for Rough {
         self.while_alive(self.inner.bounds(topic)).await?
     }
 
+    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+        self.alive()?;
+        self.while_alive(self.inner.since(topic, at)).await?
+    }
+
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
         self.alive()?;
         self.while_alive(self.inner.standing(group, topic)).await?

@@ -1,6 +1,9 @@
 //! The topics: their names, how many partitions each has, and what it keeps.
 
-use model::limits::{DAY_MS, LATE_MS_MAX, PARTITIONS};
+use model::{
+    limits::{DAY_MS, LATE_MS_MAX},
+    partition::Partitions,
+};
 
 /// What upstream services say; Avro or CloudEvents JSON.
 pub const CHANGES: &str = "changes";
@@ -39,15 +42,16 @@ pub enum Keep {
 }
 
 /// Every topic: name, partitions, what it keeps.
-pub fn all() -> [(&'static str, u32, Keep); 8] {
+pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 8] {
+    let many = partitions.count();
     [
         (CHANGES, CHANGES_PARTITIONS, Keep::Millis(REPLAY_MS)),
-        (EVENTS, PARTITIONS, Keep::Millis(REPLAY_MS)),
-        (SLICES, PARTITIONS, Keep::Millis(REPLAY_MS)),
-        (INBOX, PARTITIONS, Keep::Millis(REPLAY_MS)),
-        (PENDING, PARTITIONS, Keep::Millis(REPLAY_MS)),
-        (WINDOWS, PARTITIONS, Keep::Latest),
-        (READY, PARTITIONS, Keep::Millis(REPLAY_MS)),
+        (EVENTS, many, Keep::Millis(REPLAY_MS)),
+        (SLICES, many, Keep::Millis(REPLAY_MS)),
+        (INBOX, many, Keep::Millis(REPLAY_MS)),
+        (PENDING, many, Keep::Millis(REPLAY_MS)),
+        (WINDOWS, many, Keep::Latest),
+        (READY, many, Keep::Millis(REPLAY_MS)),
         (QUARANTINE, 1, Keep::Millis(QUARANTINE_MS)),
     ]
 }

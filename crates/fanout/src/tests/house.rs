@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use catalogue::Catalogue;
 use model::{
     Crowd, Day, Enrolment, Event, EventKey, Listed, Millis, Person, Place, Row, Score, Slice, State,
-    SubjectRef, Tenant, Value, entry::DayKey, partition, person::profile,
+    SubjectRef, Tenant, Value, entry::DayKey, partition::Partitions, person::profile,
 };
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
 use store::{Crowds as _, Days as _, StateKey, States as _};
@@ -135,7 +135,7 @@ impl House {
         let dir = TempDir::new().unwrap();
         let clock = Clock::still(at(NOON).0);
         let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), clock.clone()).unwrap();
-        let specs = topics::all().map(|(name, partitions, keep)| {
+        let specs = topics::all(Partitions::USUAL).map(|(name, partitions, keep)| {
             let retention = match keep {
                 topics::Keep::Millis(ms) => Retention::Milliseconds(ms),
                 topics::Keep::Latest => Retention::Compacted,
@@ -152,6 +152,7 @@ impl House {
             now: at(NOON),
         };
         let ports = Ports {
+            partitions: Partitions::USUAL,
             topics: Arc::new(watched_topics),
             store: Arc::new(WatchedStore { inner: store.clone(), watch: watch.clone() }),
             catalogue: Arc::new(catalogue()),
@@ -220,9 +221,10 @@ impl House {
     pub async fn publish(&self, events: &[Event]) {
         let record = |event: &Event| NewRecord {
             topic: topics::EVENTS.into(),
-            partition: partition::of_subject(&event.tenant, &event.subject),
+            partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
             key: wire::key::subject(&event.tenant, &event.subject),
             value: Some(wire::event::encode(event).unwrap()),
+            headers: Vec::new(),
         };
         self.topics.append(events.iter().map(record).collect()).await.unwrap();
     }
@@ -271,7 +273,10 @@ impl House {
             let pending = wire::pending::decode(record.value.as_ref().unwrap()).unwrap();
             assert!(pending.announcements.len() <= ANNOUNCED_MAX);
             for announcement in pending.announcements {
-                assert_eq!(record.partition, partition::of_person(&pending.tenant, &announcement.person));
+                assert_eq!(
+                    record.partition,
+                    Partitions::USUAL.of_person(&pending.tenant, &announcement.person)
+                );
                 all.push(announcement);
             }
         }

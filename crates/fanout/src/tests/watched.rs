@@ -269,6 +269,10 @@ impl Topics for WatchedTopics {
         self.inner.bounds(topic).await
     }
 
+    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+        self.inner.since(topic, at).await
+    }
+
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
         self.inner.standing(group, topic).await
     }

@@ -148,7 +148,13 @@ async fn one_mute_more_than_there_may_be_is_refused() {
     assert_eq!(house.state(StateKey::Mutes(tenant(), ann())).await.cells.len(), 1_000);
     // By topic it is put aside, and what is behind it goes on.
     let value = Some(many(1_002, 1_003).into_bytes());
-    let record = NewRecord { topic: topics::CHANGES.into(), partition: 0, key: Vec::new(), value };
+    let record = NewRecord {
+        topic: topics::CHANGES.into(),
+        partition: 0,
+        key: Vec::new(),
+        value,
+        headers: Vec::new(),
+    };
     house.ports.topics.append(vec![record]).await.unwrap();
     house.settle().await;
     let aside = house.records(topics::QUARANTINE).await;
@@ -181,7 +187,7 @@ async fn a_change_of_several_subjects_is_as_many_events() {
     }
     for record in house.records(topics::EVENTS).await {
         let event = wire::event::decode(record.value.as_ref().unwrap()).unwrap();
-        assert_eq!(record.partition, partition::of_subject(&tenant(), &event.subject));
+        assert_eq!(record.partition, Partitions::USUAL.of_subject(&tenant(), &event.subject));
     }
     // By topic, in either form, it is the same.
     let cloud = wire::cloud::parse(body.as_bytes()).unwrap();
@@ -191,6 +197,7 @@ async fn a_change_of_several_subjects_is_as_many_events() {
         partition: 0,
         key: Vec::new(),
         value: Some(value),
+        headers: Vec::new(),
     };
     house.ports.topics.append(values.map(record).to_vec()).await.unwrap();
     house.settle().await;

@@ -9,7 +9,7 @@ use model::{
     entry::DayKey,
     fold::fold,
     limits::{AHEAD_MS_MAX, DAY_LIFE_MS, DAY_MS},
-    partition,
+    partition::Partitions,
     person::PersonRecord,
     ready::Ready,
 };
@@ -114,10 +114,10 @@ async fn events(
     subject: Option<&SubjectRef>,
     gathered: &mut Gathered,
 ) -> anyhow::Result<()> {
-    let only = subject.map(|subject| partition::of_subject(tenant, subject));
+    let bounds = log.bounds(topics::EVENTS).await?;
+    let only = subject.map(|subject| Partitions::found(bounds.len()).of_subject(tenant, subject));
     let single = asked.single(tenant);
-    let bounds = (0..).zip(log.bounds(topics::EVENTS).await?);
-    let bounds = bounds.filter(|(number, _)| only.is_none_or(|only| only == *number)).collect();
+    let bounds = (0..).zip(bounds).filter(|(number, _)| only.is_none_or(|only| only == *number)).collect();
     let (looks, is_cut) = latest(bounds, RECORDS_MAX);
     for (number, (mut from, end)) in looks {
         while from < end {
@@ -244,8 +244,8 @@ async fn told(
     }
     let journalled = store.journalled(tenant, &ids).await.context("the journal")?;
     gathered.journal = ids.iter().copied().zip(journalled).collect();
-    let number = partition::of_person(tenant, person);
     let bounds = log.bounds(topics::READY).await?;
+    let number = Partitions::found(bounds.len()).of_person(tenant, person);
     let bounds = (0..).zip(bounds).filter(|(of, _)| *of == number).collect();
     let (looks, _) = latest(bounds, RECORDS_MAX);
     let (mut from, end) = looks.first().map(|(_, bounds)| *bounds).unwrap_or_default();

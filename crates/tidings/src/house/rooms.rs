@@ -4,7 +4,7 @@ use std::{future::pending, pin::pin, sync::Arc};
 
 use catalogue::{Catalogue, Problems};
 use futures::future::BoxFuture;
-use model::{Tenant, civil::Zones};
+use model::{Tenant, civil::Zones, partition::Partitions};
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics, quiet::Worker};
 
@@ -13,6 +13,8 @@ use super::{Engines, keeper};
 /// What may be set about a house.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// How many partitions the installation was made with.
+    pub partitions: Partitions,
     pub ingest: ingest::Config,
     pub fanout: fanout::Config,
     pub digest: digest::Config,
@@ -23,6 +25,7 @@ impl Config {
     /// The settings of a house as it ships; `lag_max` is the lag at which intake asks to come later.
     pub fn usual(tenant: Tenant, lag_max: u64) -> Self {
         Self {
+            partitions: Partitions::USUAL,
             ingest: ingest::Config {
                 records_max: ingest::config::RECORDS_MAX,
                 tenant,
@@ -57,6 +60,7 @@ pub struct Furniture {
     pub renderer: Arc<Renderer>,
     pub clock: Clock,
     pub zones: Zones,
+    pub partitions: Partitions,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
     pub metrics: Metrics,
@@ -74,10 +78,11 @@ impl Furniture {
         catalogue: Arc<Catalogue>,
         clock: Clock,
         zones: Zones,
+        partitions: Partitions,
     ) -> Result<Self, Problems> {
         let renderer = Arc::new(Renderer::new(&catalogue)?);
         let (quiet, shutdown, metrics) = (Quiet::default(), Shutdown::default(), Metrics::default());
-        Ok(Self { engines, catalogue, renderer, clock, zones, quiet, shutdown, metrics })
+        Ok(Self { engines, catalogue, renderer, clock, zones, partitions, quiet, shutdown, metrics })
     }
 
     /// Every room, in the order of the way.
@@ -94,28 +99,29 @@ impl Furniture {
     }
 
     fn ingest(&self) -> anyhow::Result<ingest::Ports> {
-        let Self { engines, catalogue, clock, zones, quiet, shutdown, .. } = self.clone();
+        let Self { engines, catalogue, clock, zones, partitions, quiet, shutdown, .. } = self.clone();
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
         let Engines { topics, store, .. } = engines;
-        Ok(ingest::Ports { topics, store, catalogue, zones, clock, quiet, shutdown, metrics })
+        Ok(ingest::Ports { topics, store, catalogue, zones, partitions, clock, quiet, shutdown, metrics })
     }
 
     fn fanout(&self) -> anyhow::Result<fanout::Ports> {
-        let Self { engines, catalogue, clock, quiet, shutdown, .. } = self.clone();
+        let Self { engines, catalogue, clock, partitions, quiet, shutdown, .. } = self.clone();
         let metrics = fanout::FanoutMetrics::declare(&self.metrics)?;
         let Engines { topics, store, .. } = engines;
-        Ok(fanout::Ports { topics, store, catalogue, clock, quiet, shutdown, metrics })
+        Ok(fanout::Ports { topics, store, catalogue, partitions, clock, quiet, shutdown, metrics })
     }
 
     fn digest(&self) -> anyhow::Result<digest::Ports> {
-        let Self { engines, catalogue, clock, zones, quiet, shutdown, .. } = self.clone();
+        let Self { engines, catalogue, clock, zones, partitions, quiet, shutdown, .. } = self.clone();
         let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
         let Engines { topics, store, .. } = engines;
-        Ok(digest::Ports { topics, store, catalogue, zones, clock, quiet, shutdown, metrics })
+        Ok(digest::Ports { topics, store, catalogue, zones, partitions, clock, quiet, shutdown, metrics })
     }
 
     fn sender(&self) -> anyhow::Result<sender::Ports> {
-        let Self { engines, catalogue, renderer, clock, zones, quiet, shutdown, .. } = self.clone();
+        let Self { engines, catalogue, renderer, clock, zones, partitions, quiet, shutdown, .. } =
+            self.clone();
         let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
         let Engines { topics, store, courier } = engines;
         Ok(sender::Ports {
@@ -125,6 +131,7 @@ impl Furniture {
             catalogue,
             renderer,
             zones,
+            partitions,
             clock,
             quiet,
             shutdown,

@@ -1,7 +1,7 @@
 //! The stages of the way: who reads what, and how far they are. Lag is what the log says, end minus
 //! committed, so it is the same before and after a restart.
 
-use model::Millis;
+use model::{Millis, partition::Partitions};
 use serde::Serialize;
 use topic::{Retention, TopicError, TopicSpec, Topics};
 use wire::topics::{self, Keep};
@@ -68,8 +68,8 @@ pub async fn oldest_unread(log: &dyn Topics) -> anyhow::Result<Option<Millis>> {
 }
 
 /// Creates the topics that are missing.
-pub async fn declare(log: &dyn Topics) -> Result<(), TopicError> {
-    let specs: Vec<TopicSpec> = topics::all()
+pub async fn declare(log: &dyn Topics, partitions: Partitions) -> Result<(), TopicError> {
+    let specs: Vec<TopicSpec> = topics::all(partitions)
         .into_iter()
         .map(|(name, partitions, keep)| TopicSpec {
             name: name.into(),

@@ -119,6 +119,9 @@ impl Topics for NoSender {
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
         self.0.bounds(topic).await
     }
+    async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+        self.0.since(topic, at).await
+    }
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
         self.0.standing(group, topic).await
     }

@@ -139,8 +139,13 @@ async fn upstream(State(app): Shared, body: Result<Bytes, BytesRejection>) -> Re
     }
     let log = &*app.house.engines().topics;
     let partition = partition(&bytes, log.bounds(topics::CHANGES).await?.len());
-    let record =
-        NewRecord { topic: topics::CHANGES.into(), partition, key: vec![], value: Some(bytes.to_vec()) };
+    let record = NewRecord {
+        topic: topics::CHANGES.into(),
+        partition,
+        key: vec![],
+        value: Some(bytes.to_vec()),
+        headers: Vec::new(),
+    };
     log.append(vec![record]).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({"appended": 1, "partition": partition}))).into_response())
 }

@@ -178,6 +178,7 @@ async fn remember(door: &Door, persons: Range<u64>) {
             partition: 0,
             key: wire::key::person(&tenant, &person),
             value: Some(wire::window::encode(&tenant, &person, &record).unwrap()),
+            headers: Vec::new(),
         }
     };
     let records: Vec<NewRecord> = persons.map(record).collect();
@@ -316,8 +317,13 @@ async fn hostile_names_stay_text() {
 async fn the_quarantine_is_listed_retried_and_dropped() {
     let door = door(true, false).await;
     for text in ["nonsense <script>", "more <script>"] {
-        let record =
-            NewRecord { topic: topics::CHANGES.into(), partition: 0, key: vec![], value: Some(text.into()) };
+        let record = NewRecord {
+            topic: topics::CHANGES.into(),
+            partition: 0,
+            key: vec![],
+            value: Some(text.into()),
+            headers: Vec::new(),
+        };
         door.ground.topics.append(vec![record]).await.unwrap();
     }
     door.ground.house.settle().await.unwrap();

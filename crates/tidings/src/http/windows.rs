@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Millis, Person, Tenant, partition,
+    Millis, Person, Tenant,
+    partition::Partitions,
     person::{PersonRecord, Window},
 };
 use topic::Topics;
@@ -53,9 +54,10 @@ pub async fn everybody(log: &dyn Topics) -> anyhow::Result<Remembered> {
 
 /// What is remembered of one person.
 pub async fn of(log: &dyn Topics, tenant: &Tenant, person: &Person) -> anyhow::Result<Option<PersonRecord>> {
-    let number = partition::of_person(tenant, person);
+    let bounds = log.bounds(topics::WINDOWS).await?;
+    let number = Partitions::found(bounds.len()).of_person(tenant, person);
     let mut remembered = Remembered::default();
-    if let Some(bounds) = log.bounds(topics::WINDOWS).await?.get(number as usize) {
+    if let Some(bounds) = bounds.get(number as usize) {
         read(log, number, *bounds, &mut RECORDS_MAX.clone(), &mut remembered).await?;
     }
     Ok(remembered.persons.remove(&(tenant.clone(), person.clone())))

@@ -15,7 +15,7 @@ use axum::{
 };
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
-use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant, civil::Zones, partition};
+use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant, civil::Zones, partition::Partitions};
 use runtime::Clock;
 use secrecy::SecretString;
 use stage::{
@@ -210,7 +210,7 @@ impl World for Scene {
 
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
         let (topic, value) = (topics::CHANGES.into(), Some(bytes.to_vec()));
-        let record = NewRecord { topic, partition: 0, key: Vec::new(), value };
+        let record = NewRecord { topic, partition: 0, key: Vec::new(), value, headers: Vec::new() };
         Ok(self.running()?.topics.append(vec![record]).await?)
     }
 
@@ -269,9 +269,9 @@ impl World for Scene {
 
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize> {
         let log = &self.running()?.topics;
-        let number = partition::of_person(tenant, person);
-        let key = wire::key::person(tenant, person);
         let bounds = log.bounds(topics::WINDOWS).await?;
+        let number = Partitions::found(bounds.len()).of_person(tenant, person);
+        let key = wire::key::person(tenant, person);
         let (mut from, end) = bounds.get(number as usize).copied().unwrap_or_default();
         let mut open = 0;
         while from < end {

@@ -200,11 +200,17 @@ impl Hand {
 
 pub(super) fn record(topic: &TopicName, partition: u32, key: &str, value: &str) -> NewRecord {
     let (topic, key) = (topic.clone(), key.as_bytes().to_vec());
-    NewRecord { topic, partition, key, value: Some(value.as_bytes().to_vec()) }
+    NewRecord { topic, partition, key, value: Some(value.as_bytes().to_vec()), headers: Vec::new() }
 }
 
 pub(super) fn tombstone(topic: &TopicName, partition: u32, key: &str) -> NewRecord {
-    NewRecord { topic: topic.clone(), partition, key: key.as_bytes().to_vec(), value: None }
+    NewRecord {
+        topic: topic.clone(),
+        partition,
+        key: key.as_bytes().to_vec(),
+        value: None,
+        headers: Vec::new(),
+    }
 }
 
 /// Records with the values from one number up to another.

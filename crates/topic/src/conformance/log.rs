@@ -7,7 +7,7 @@ use super::{
     Row,
     bench::{Bench, numbered, record, same, text},
 };
-use crate::port::TopicError;
+use crate::port::{Headers, NewRecord, TopicError};
 
 pub(super) const PROMISES: &[Row] = &[
     ("declared once", "Declaring again changes nothing, and another partition count is refused.", |b| {
@@ -35,6 +35,12 @@ pub(super) const PROMISES: &[Row] = &[
         "Every record lies between the bounds of its partition, and the end comes after the last.",
         |b| bounds_hold(b).boxed(),
     ),
+    ("found by time", "An instant leads to the first record appended then or later, or to the end.", |b| {
+        found_by_time(b).boxed()
+    }),
+    ("headers are kept", "Headers and tombstones of a plain topic come back as they were appended.", |b| {
+        headers_are_kept(b).boxed()
+    }),
 ];
 
 async fn declared_once(bench: &Bench<'_>) -> anyhow::Result<()> {
@@ -147,6 +153,60 @@ async fn bounds_hold(bench: &Bench<'_>) -> anyhow::Result<()> {
         if when == "before" {
             bench.crash().await?;
         }
+    }
+    Ok(())
+}
+
+async fn found_by_time(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 2).await?;
+    for n in 0..5 {
+        bench.append(numbered(&topic, 1, n..n + 1)).await?;
+    }
+    for when in ["before", "after"] {
+        let records = bench.all(&topic, 1).await?;
+        let ends: Vec<u64> = bench.engine().bounds(&topic).await?.into_iter().map(|(_, end)| end).collect();
+        let last = records.last().context("nothing was appended")?.appended;
+        for at in records.iter().map(|record| record.appended).chain([0, last + 1]) {
+            let first = records.iter().find(|record| record.appended >= at);
+            let wanted = vec![ends[0], first.map_or(ends[1], |record| record.offset)];
+            let found = bench.engine().since(&topic, at).await?;
+            ensure!(
+                found == wanted,
+                "{at} {when} a crash: wanted {wanted:?}, found {found:?} in {records:?}"
+            );
+        }
+        if when == "before" {
+            bench.crash().await?;
+        }
+    }
+    Ok(())
+}
+
+async fn headers_are_kept(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 1).await?;
+    let headers = |names: &[(&str, &[u8])]| -> Headers {
+        names.iter().map(|(name, value)| ((*name).to_owned(), value.to_vec())).collect()
+    };
+    let rows = [
+        (Some("a"), headers(&[("ce_id", b"1"), ("empty", b""), ("ce_id", b"\xFF\x00")])),
+        (None, headers(&[("why", "gel\u{f6}scht".as_bytes())])),
+        (Some(""), headers(&[])),
+        (None, headers(&[])),
+    ];
+    let records = rows.iter().map(|(value, headers)| NewRecord {
+        value: value.map(|value| value.as_bytes().to_vec()),
+        headers: headers.clone(),
+        ..record(&topic, 0, "k", "")
+    });
+    bench.append(records.collect()).await?;
+    bench.crash().await?;
+    let read = bench.all(&topic, 0).await?;
+    let handed = bench.plain(&topic).await?.take(rows.len()).await?;
+    for found in [read, handed] {
+        let found: Vec<_> = found.into_iter().map(|record| (record.value, record.headers)).collect();
+        let wanted: Vec<_> =
+            rows.iter().map(|(value, headers)| (value.map(Vec::from), headers.clone())).collect();
+        ensure!(found == wanted, "wanted {wanted:?}, found {found:?}");
     }
     Ok(())
 }

@@ -69,8 +69,8 @@ impl Draft {
             });
             self.state.insert(key, value);
         } else {
-            let value = record.value.unwrap_or_default();
-            layout::log_value(&mut self.scratch, appended, &record.key, &value);
+            let NewRecord { key, value, headers, .. } = &record;
+            layout::log_value(&mut self.scratch, appended, key, headers, value.as_deref());
             let key = layout::log_key(topic.id, record.partition, offset);
             self.batch.insert(&self.tables.log, key, Slice::from(&self.scratch));
         }

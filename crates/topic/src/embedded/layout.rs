@@ -2,7 +2,7 @@
 //!
 //! | table | key | value |
 //! | --- | --- | --- |
-//! | log | topic, partition, offset | appended, key length, key, value |
+//! | log | topic, partition, offset | appended, key length and flags, key, headers if any, value if any |
 //! | state | topic, partition, record key | offset, appended, value |
 //! | meta | `v` | version of this layout |
 //! | meta | `t`, topic name | topic, partitions, retention |
@@ -10,7 +10,7 @@
 //! | meta | `o`, topic, partition, group | committed offset |
 //! | meta | `g`, topic, partition, group | generation |
 
-use crate::port::{Record, Retention, TopicName};
+use crate::port::{Headers, Record, Retention, TopicName};
 
 pub(super) const VERSION: u64 = 1;
 pub(super) const VERSION_KEY: &[u8] = b"v";
@@ -45,12 +45,62 @@ pub(super) fn log_key(topic: u32, partition: u32, offset: u64) -> [u8; 16] {
     key
 }
 
-pub(super) fn log_value(out: &mut Vec<u8>, appended: i64, key: &[u8], value: &[u8]) {
+/// Flags beside a key's length, which never reaches so far.
+const HAS_HEADERS: u32 = 1 << 31;
+const NO_VALUE: u32 = 1 << 30;
+const LENGTH: u32 = NO_VALUE - 1;
+
+pub(super) fn log_value(
+    out: &mut Vec<u8>,
+    appended: i64,
+    key: &[u8],
+    headers: &Headers,
+    value: Option<&[u8]>,
+) {
+    let mut length = u32::try_from(key.len()).unwrap_or(LENGTH);
+    if !headers.is_empty() {
+        length |= HAS_HEADERS;
+    }
+    if value.is_none() {
+        length |= NO_VALUE;
+    }
     out.clear();
     out.extend_from_slice(&appended.to_be_bytes());
-    out.extend_from_slice(&u32::try_from(key.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(key);
-    out.extend_from_slice(value);
+    if !headers.is_empty() {
+        put_headers(out, headers);
+    }
+    out.extend_from_slice(value.unwrap_or_default());
+}
+
+/// How many, then name and value of each behind their lengths.
+fn put_headers(out: &mut Vec<u8>, headers: &Headers) {
+    out.extend_from_slice(&u32::try_from(headers.len()).unwrap_or(u32::MAX).to_be_bytes());
+    let mut put = |bytes: &[u8]| {
+        out.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend_from_slice(bytes);
+    };
+    for (name, value) in headers {
+        put(name.as_bytes());
+        put(value);
+    }
+}
+
+fn take_headers(from: &mut &[u8]) -> Option<Headers> {
+    let (count, rest) = u32_of(from)?;
+    *from = rest;
+    let mut headers = Headers::new();
+    for _ in 0..count {
+        let mut take = || {
+            let (length, rest) = u32_of(from)?;
+            let (bytes, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+            *from = rest;
+            Some(bytes.to_vec())
+        };
+        headers.push((String::from_utf8(take()?).ok()?, take()?));
+    }
+    Some(headers)
 }
 
 pub(super) fn log_record(topic: &TopicName, partition: u32, key: &[u8], value: &[u8]) -> Option<Record> {
@@ -58,9 +108,10 @@ pub(super) fn log_record(topic: &TopicName, partition: u32, key: &[u8], value: &
     let (offset, _) = u64_of(offset)?;
     let (appended, rest) = i64_of(value)?;
     let (length, rest) = u32_of(rest)?;
-    let (key, value) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    let (topic, key, value) = (topic.clone(), key.to_vec(), Some(value.to_vec()));
-    Some(Record { topic, partition, offset, appended, key, value })
+    let (key, mut rest) = rest.split_at_checked(usize::try_from(length & LENGTH).ok()?)?;
+    let headers = if length & HAS_HEADERS == 0 { Headers::new() } else { take_headers(&mut rest)? };
+    let value = (length & NO_VALUE == 0).then(|| rest.to_vec());
+    Some(Record { topic: topic.clone(), partition, offset, appended, key: key.to_vec(), value, headers })
 }
 
 /// The time alone, for a search by time.
@@ -98,7 +149,7 @@ pub(super) fn state_record(topic: &TopicName, partition: u32, key: &[u8], value:
     let (offset, rest) = u64_of(value)?;
     let (appended, value) = i64_of(rest)?;
     let (topic, key, value) = (topic.clone(), key.to_vec(), Some(value.to_vec()));
-    Some(Record { topic, partition, offset, appended, key, value })
+    Some(Record { topic, partition, offset, appended, key, value, headers: Headers::new() })
 }
 
 pub(super) fn topic_key(name: &str) -> Vec<u8> {

@@ -59,6 +59,70 @@ pub(super) async fn state(
     .await
 }
 
+/// For each partition the first offset appended at an instant or later, or the end.
+pub(super) async fn since(book: &Book, topic: &Arc<Topic>, at: i64) -> Result<Vec<u64>, TopicError> {
+    let (tables, topic) = (book.tables()?, topic.clone());
+    aside(move || {
+        (0..topic.count())
+            .map(|partition| {
+                let (first, end) = topic.reach(partition)?.get();
+                if topic.compacted {
+                    return latest_since(&tables, &topic, partition, end, at);
+                }
+                first_since(&tables, &topic, partition, (first, end), at)
+            })
+            .collect()
+    })
+    .await
+}
+
+/// The time never goes back within a partition, so it is found by halving.
+pub(super) fn first_since(
+    tables: &Tables,
+    topic: &Topic,
+    partition: u32,
+    (mut low, mut high): (u64, u64),
+    at: i64,
+) -> Result<u64, TopicError> {
+    // Most often nothing is too old, so the first record is looked at first.
+    let mut probe = low;
+    while low < high {
+        let key = layout::log_key(topic.id, partition, probe);
+        let value = tables.log.get(key).map_err(|error| fault("looking for a time", &error))?;
+        let appended = value.and_then(|value| layout::log_appended(&value));
+        let Some(appended) = appended else {
+            return Err(garbled(&format!("{}/{partition} at {probe}", topic.name)));
+        };
+        if appended >= at {
+            high = probe;
+        } else {
+            low = probe + 1;
+        }
+        probe = low + (high - low) / 2;
+    }
+    Ok(low)
+}
+
+/// The same in a compacted partition, which lies by key.
+fn latest_since(
+    tables: &Tables,
+    topic: &Topic,
+    partition: u32,
+    end: u64,
+    at: i64,
+) -> Result<u64, TopicError> {
+    let mut first = end;
+    for item in tables.state.prefix(layout::state_prefix(topic.id, partition)) {
+        let (key, value) = item.into_inner().map_err(|error| fault("reading a state", &error))?;
+        let record = layout::state_record(&topic.name, partition, &key, &value);
+        let record = record.ok_or_else(|| garbled(&topic.name))?;
+        if record.appended >= at {
+            first = first.min(record.offset);
+        }
+    }
+    Ok(first)
+}
+
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TopicError> + Send + 'static,
 ) -> Result<T, TopicError> {

@@ -22,7 +22,7 @@ fn spec(name: &str, partitions: u32, retention: Retention) -> TopicSpec {
 
 fn record(topic: &str, partition: u32, key: &str, value: &str) -> NewRecord {
     let (topic, key) = (topic.into(), key.as_bytes().to_vec());
-    NewRecord { topic, partition, key, value: Some(value.as_bytes().to_vec()) }
+    NewRecord { topic, partition, key, value: Some(value.as_bytes().to_vec()), headers: Vec::new() }
 }
 
 fn tombstone(topic: &str, partition: u32, key: &str) -> NewRecord {
@@ -220,7 +220,7 @@ async fn what_cannot_be_appended_is_refused_as_a_whole() {
     for wrong in [
         record("nowhere", 0, "k", "v"),
         record("a", 4, "k", "v"),
-        tombstone("a", 0, "k"),
+        NewRecord { headers: vec![("h".repeat(super::HEADERS_MOST), vec![0])], ..record("a", 0, "k", "v") },
         record("a", 0, &"k".repeat(super::KEY_MOST + 1), "v"),
         record("s", 0, "k", &"v".repeat(super::VALUE_MOST + 1)),
     ] {

@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 use super::{
     book::{Book, Topic},
     layout::{self, Extent},
-    tables::{Tables, fault, garbled},
+    read,
+    tables::Tables,
 };
 use crate::port::TopicError;
 
@@ -92,8 +93,7 @@ impl Trim {
     }
 }
 
-/// The first offset appended at the horizon or later. The time never goes back within a partition, so it
-/// is found by halving.
+/// The first offset appended at the horizon or later.
 fn first_kept(
     tables: &Tables,
     topic: &Topic,
@@ -104,22 +104,5 @@ fn first_kept(
     if extent.appended < horizon {
         return Ok(extent.end);
     }
-    let (mut low, mut high) = (extent.first, extent.end);
-    // Most often nothing is too old, so the first record is looked at first.
-    let mut probe = low;
-    while low < high {
-        let key = layout::log_key(topic.id, partition, probe);
-        let value = tables.log.get(key).map_err(|error| fault("trimming the log", &error))?;
-        let appended = value.and_then(|value| layout::log_appended(&value));
-        let Some(appended) = appended else {
-            return Err(garbled(&format!("{}/{partition} at {probe}", topic.name)));
-        };
-        if appended >= horizon {
-            high = probe;
-        } else {
-            low = probe + 1;
-        }
-        probe = low + (high - low) / 2;
-    }
-    Ok(low)
+    read::first_since(tables, topic, partition, (extent.first, extent.end), horizon)
 }

@@ -103,10 +103,16 @@ impl Work for Copier {
         for record in &batch.records {
             count += 1;
             let (topic, value) = (self.out.clone(), record.value.clone());
-            records.push(NewRecord { topic, partition, key: count.to_be_bytes().to_vec(), value });
+            records.push(NewRecord {
+                topic,
+                partition,
+                key: count.to_be_bytes().to_vec(),
+                value,
+                headers: Vec::new(),
+            });
         }
         let (topic, value) = (self.state.clone(), Some(count.to_be_bytes().to_vec()));
-        records.push(NewRecord { topic, partition, key: b"count".to_vec(), value });
+        records.push(NewRecord { topic, partition, key: b"count".to_vec(), value, headers: Vec::new() });
         self.next = (partition, count);
         Ok(records)
     }
@@ -134,7 +140,7 @@ async fn live(seed: u64) -> (BTreeMap<&'static str, u64>, Vec<String>) {
     engine.declare(&specs).await.unwrap();
     let all = (0..RECORDS * PARTITIONS).map(|n| {
         let (topic, value) = ("lead".into(), Some(n.to_be_bytes().to_vec()));
-        NewRecord { topic, partition: n % PARTITIONS, key: vec![], value }
+        NewRecord { topic, partition: n % PARTITIONS, key: vec![], value, headers: Vec::new() }
     });
     engine.append(all.collect()).await.unwrap();
     let odds = Odds { crash: 20, ..Odds::ROUGH };

@@ -172,7 +172,13 @@ async fn nothing_is_archived_while_something_is_unread() {
     let first = Day::of(door.app.now());
     // Nobody reads what comes in now.
     door.ground.house.stop().await.unwrap();
-    let record = NewRecord { topic: topics::SLICES.into(), partition: 0, key: vec![], value: Some(vec![1]) };
+    let record = NewRecord {
+        topic: topics::SLICES.into(),
+        partition: 0,
+        key: vec![],
+        value: Some(vec![1]),
+        headers: Vec::new(),
+    };
     door.ground.topics.append(vec![record]).await.unwrap();
     door.app.clock.clock().advance(2 * 3_600_000);
     let file = door._dir.path().join("old.avro");
