@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 KILLS ?= 50
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up test soak bench fmt
+.PHONY: help setup up engines test soak bench fmt
 
 help: ## lists these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,10 +15,23 @@ help: ## lists these commands
 setup: ## installs what up and test need, where it may
 	@setup/prepare.sh test
 
-up: ## starts the gallery example with its demo on this machine; ARGS='...' passes more
+up: ## starts the gallery example with its demo; ENGINE=production on a real Kafka and Cassandra; ARGS='...'
+ifeq ($(ENGINE),production)
+	@setup/prepare.sh engines
+	cargo build --package tidings --package engines
+	@# Ctrl-C is for the house alone: the engines stay until it has stopped in good order.
+	@trap '' INT; exec $(TARGET)/debug/engines up -- $(TARGET)/debug/tidings up --engine production \
+	  --data-dir .tidings-production --catalogue examples/gallery --demo $(ARGS)
+else
 	@setup/prepare.sh up
 	cargo build --package tidings
 	@exec $(TARGET)/debug/tidings up --catalogue examples/gallery --demo $(ARGS)
+endif
+
+engines: ## starts a real Kafka, Cassandra and schema registry until Ctrl-C; ARGS='--nodes 3' makes them three
+	@setup/prepare.sh engines
+	cargo build --package engines
+	@exec $(TARGET)/debug/engines up $(ARGS)
 
 test: ## runs the whole gate: format, checks, lints, tests, documentation, planted faults
 	@setup/prepare.sh test

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Checks that this machine has what is needed, and installs what is missing where it may.
 #
-#   setup/prepare.sh up      what `make up` needs: Rust, a C compiler, make
-#   setup/prepare.sh test    what `make test` needs: that, rustfmt, clippy, and a browser for the page tests
+#   setup/prepare.sh up        what `make up` needs: Rust, a C compiler, make, and what librdkafka is built with
+#   setup/prepare.sh engines   what `make engines` needs: that, and Java 17, Maven, Go and openssl, with which the
+#                              real Kafka, Cassandra and registry are fetched and started
+#   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, and a browser for the page tests
 #
 # With everything there it only looks, and says nothing. Debian packages are installed when this is root or
 # may use sudo without a password; Rust is installed only through a rustup that is already there.
@@ -23,10 +25,19 @@ toolchain() { sed -n "s/^$1 *= *//p" rust-toolchain.toml | tr -d '[]",'; }
 # Whether version $1 is at least version $2.
 at_least() { [ "$(printf '%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# Debian packages that are missing, one for each command that is not there.
+# Debian packages that are missing, one for each command or library that is not there.
 missing_packages() {
   has cc || printf 'gcc libc6-dev '
   has make || printf 'make '
+  has pkg-config || printf 'pkg-config '
+  pkg-config --exists openssl 2>/dev/null || printf 'libssl-dev '
+  pkg-config --exists zlib 2>/dev/null || printf 'zlib1g-dev '
+  if [ "$purpose" != up ]; then
+    has java || [ -n "${JAVA_HOME:-}" ] || printf 'openjdk-17-jdk-headless '
+    has mvn || printf 'maven '
+    has go || printf 'golang '
+    has openssl || printf 'openssl '
+  fi
   if [ "$purpose" = test ] && ! has chromium && ! has chromium-browser && ! has google-chrome; then
     printf 'chromium '
   fi
@@ -72,8 +83,8 @@ check_rust() {
 
 purpose=${1:-}
 case "$purpose" in
-  up | test) ;;
-  *) die "usage: setup/prepare.sh up|test" ;;
+  up | engines | test) ;;
+  *) die "usage: setup/prepare.sh up|engines|test" ;;
 esac
 install_packages
 check_rust

@@ -1,16 +1,25 @@
 //! Every scenario is a test: those of the house in `tests/scenarios`, those of each example beside its
-//! catalogue. A file is played twice, since what happens in it must be the same in every run, and once more
-//! on rough ground, where engines do whatever a cluster may do.
+//! catalogue. A file is played twice, since what happens in it must be the same in every run, once more on
+//! rough ground, where engines do whatever a cluster may do, and once on real engines, of which
+//! [`engines`] has one of each for this process.
 //!
 //! `cargo test -p tests --test scenarios -- NAME --trace` prints what happened.
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::Path,
+    process::ExitCode,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use anyhow::Context as _;
 use libtest_mimic::{Arguments, Failed, Trial};
+use runtime::clock::Stopwatch;
 use stage::Report;
 use tests::scenarios::{self, Named};
-use tidings::scenario::{Ground, run_file};
+use tidings::scenario::{Ground, RealEngines, run_file};
 
 /// Prints each trace; not a flag of the harness.
 const TRACE: &str = "--trace";
@@ -30,12 +39,62 @@ fn main() -> anyhow::Result<ExitCode> {
         Err(_) => SEED,
     };
     let mut trials = Vec::new();
+    let mut on_real = Vec::new();
     for Named { name, path } in scenarios::all()? {
-        let rough = path.clone();
+        let (rough, elsewhere) = (path.clone(), path.clone());
         trials.push(Trial::test(name.clone(), move || even(&path, trace)));
         trials.push(Trial::test(format!("rough::{name}"), move || uneven(&rough, seed)));
+        on_real.push(Trial::test(format!("real::{name}"), move || real(&elsewhere, trace)));
     }
-    Ok(libtest_mimic::run(&args, trials).exit_code())
+    // Last, and side by side: they wait for clusters and not for processors.
+    trials.append(&mut on_real);
+    let ran = libtest_mimic::run(&args, trials);
+    report_real();
+    Ok(ran.exit_code())
+}
+
+/// The engines that scenarios share, started by the first that needs them.
+static REAL: OnceLock<Result<RealEngines, String>> = OnceLock::new();
+static REAL_SINCE: OnceLock<Stopwatch> = OnceLock::new();
+static REAL_PLAYED: AtomicUsize = AtomicUsize::new(0);
+
+fn real_engines() -> Result<&'static RealEngines, Failed> {
+    let start = || {
+        // Side by side: each takes its time.
+        let (kafka, cql) = std::thread::scope(|scope| {
+            let kafka = scope.spawn(engines::kafka);
+            (kafka.join(), engines::cql())
+        });
+        let kafka = kafka.map_err(|_| anyhow::anyhow!("starting Kafka ended early"))??;
+        let engines = RealEngines::at(kafka, cql?)?;
+        REAL_SINCE.get_or_init(Stopwatch::start);
+        anyhow::Ok(engines)
+    };
+    let engines = REAL.get_or_init(|| start().map_err(|error| format!("{error:#}")));
+    engines.as_ref().map_err(|why| why.as_str().into())
+}
+
+#[allow(clippy::print_stdout, reason = "how long the longest part of the tests took")]
+fn report_real() {
+    if let Some(since) = REAL_SINCE.get() {
+        let (played, secs) = (REAL_PLAYED.load(Ordering::SeqCst), since.elapsed().as_secs());
+        println!("{played} scenarios were played on real engines in {secs} s\n");
+    }
+}
+
+/// On real engines the same happens.
+#[allow(clippy::print_stdout, reason = "what was asked for by a flag")]
+fn real(path: &Path, trace: bool) -> Result<(), Failed> {
+    let report = play(path, Ground::Real(real_engines()?))?;
+    REAL_PLAYED.fetch_add(1, Ordering::SeqCst);
+    if trace {
+        println!("{}: {}\n  {}", report.file, report.proves, report.trace.join("\n  "));
+    }
+    if !report.passed() {
+        return Err(report.to_string().into());
+    }
+    let even = play(path, Ground::Even)?;
+    same("what was told differs", &timeless(&even), &timeless(&report))
 }
 
 /// It passes, and twice the same happens.
@@ -62,7 +121,7 @@ fn uneven(path: &Path, seed: u64) -> Result<(), Failed> {
     same(&format!("{SEED_FROM}={seed}: what was told differs"), &timeless(&even), &timeless(&report))
 }
 
-fn play(path: &Path, ground: Ground) -> Result<Report, Failed> {
+fn play(path: &Path, ground: Ground<'_>) -> Result<Report, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(run_file(path, ground)).map_err(|error| format!("{error:#}"))?)
 }

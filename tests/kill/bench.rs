@@ -2,13 +2,11 @@
 
 use std::process::Command;
 
-use crate::house;
-
 #[test]
 fn the_benches_of_the_program_run_small_and_their_oracles_hold() {
     for (name, size) in [("start", "3000"), ("flow", "4000")] {
         let ran =
-            Command::new(house::binary().unwrap()).args(["bench", name, "--size", size, "--json"]).output();
+            Command::new(tests::binary().unwrap()).args(["bench", name, "--size", size, "--json"]).output();
         let ran = ran.unwrap_or_else(|error| panic!("{name}: {error}"));
         let (said, talk) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         assert!(ran.status.success(), "{name}: {said}\n{talk}");

@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     sync::{
         Mutex,
@@ -36,7 +36,7 @@ impl House {
     pub fn start_with(dir: &Path, setting: Option<(&str, &str)>) -> Result<Self, String> {
         // The note of an earlier life would be taken for this one's.
         drop(std::fs::remove_file(dir.join("admin.json")));
-        let mut command = Command::new(binary()?);
+        let mut command = Command::new(tests::binary().map_err(|e| e.to_string())?);
         let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("kill/catalogue");
         command.args(["up", "--demo", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
         command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
@@ -159,16 +159,4 @@ fn said(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result
     let mut answer = answer.map_err(|e| e.to_string())?;
     let text = answer.body_mut().read_to_string().map_err(|e| e.to_string())?;
     Ok((answer.status().as_u16(), text))
-}
-
-/// The process beside this test: the gate builds both with the same features.
-pub fn binary() -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|e| e.to_string())?;
-    let profile = own.parent().and_then(Path::parent).ok_or("no target folder")?;
-    let binary = profile.join("tidings");
-    if !binary.exists() {
-        let build = "cargo build --workspace --features tests/faults";
-        return Err(format!("{} is missing: `{build}` makes it", binary.display()));
-    }
-    Ok(binary)
 }

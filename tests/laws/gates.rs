@@ -114,8 +114,9 @@ impl Gates {
     }
 
     pub fn around(&self, engines: Engines) -> Engines {
-        let Engines { topics, store, courier } = engines;
+        let Engines { topics, store, courier, schemas } = engines;
         Engines {
+            schemas,
             topics: Arc::new(GatedTopics { inner: topics, gates: self.clone() }),
             store: Arc::new(GatedStore { inner: store, gates: self.clone() }),
             courier: Arc::new(GatedCourier { inner: courier, gates: self.clone() }),
@@ -337,8 +338,8 @@ impl Crowds for GatedStore {
         self.inner.members(tenant, crowd, from, most).await
     }
 
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
-        self.inner.belongs(of).await
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        self.inner.enrolled(of).await
     }
 }
 

@@ -11,6 +11,7 @@ use catalogue::Catalogue;
 use digest::{decide::Decided, memory::PersonKey, news::News};
 use fanout::{
     reach::{reach, way, why},
+    read::Heard,
     sheet::{Resolved, Sheet},
 };
 use model::{
@@ -220,10 +221,11 @@ fn fanned_out(catalogue: &Catalogue, key: &PersonKey, notes: State) -> Resolved 
         state: State::default(),
     };
     let mut sheet = Sheet::default();
+    let event = Heard { what: event, again: None };
     for slice in reach(&event, &State::default(), catalogue).slices {
         for kind in slice.kinds.iter().map(|kind| &catalogue.kinds[kind]) {
             for (because, _) in slice.crowds.iter().filter_map(|crowd| why(kind, crowd, &slice.event)) {
-                sheet.add(way(&slice.event, kind, because), [key.1.clone()]);
+                sheet.add(way(&slice.event, None, kind, because), [key.1.clone()]);
             }
         }
     }

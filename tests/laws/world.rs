@@ -72,6 +72,7 @@ impl World {
             topics: Arc::new(self.topics.clone()),
             store: self.store.clone(),
             courier: self.outbox.clone(),
+            schemas: Arc::new(wire::NoSchemas),
         }
     }
 
@@ -103,7 +104,7 @@ impl World {
         let caught_up = async {
             loop {
                 let stages = self.house().stages().await.unwrap();
-                if stages.iter().all(|stage| stage.lag == 0 || but.contains(&stage.name)) {
+                if stages.iter().all(|stage| stage.lag == 0 || but.contains(&stage.name.as_str())) {
                     return;
                 }
                 tokio::task::yield_now().await;

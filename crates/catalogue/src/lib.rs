@@ -7,7 +7,8 @@
 //! all [`Problems`] that were found, each with file, line, column and what was probably meant.
 //!
 //! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
-//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`] and [`mails`] are the parts of the file.
+//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`] and [`sources`] are the parts of the file;
+//! [`row`] is what a source makes of a record.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
 //! [`example`] makes data up for checks.
@@ -28,6 +29,8 @@ mod mails;
 mod plans;
 pub mod problem;
 mod read;
+mod row;
+mod sources;
 mod state;
 mod subjects;
 mod units;
@@ -36,7 +39,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Channel, Kind, PlanName, State, SubjectRef,
@@ -49,6 +52,8 @@ pub use condition::{Condition, Facts};
 pub use kinds::KindDef;
 pub use mails::Mail;
 pub use problem::{Problem, Problems};
+pub use row::{BadRow, Row, RowChange, Said};
+pub use sources::{Format, PROFILE_FIELDS, SourceDef, Telling, Tells};
 pub use state::{BadField, NoPlace, place};
 pub use subjects::{FieldType, SubjectType};
 pub use units::is_web_url;
@@ -65,6 +70,8 @@ pub struct Catalogue {
     pub kinds: BTreeMap<Kind, KindDef>,
     pub plans: Plans,
     pub mails: BTreeMap<PlanName, Mail>,
+    /// Topics of others, by the source's name.
+    pub sources: BTreeMap<String, SourceDef>,
     /// Kinds by the event they are told on.
     by_event: BTreeMap<String, Vec<Kind>>,
 }
@@ -73,6 +80,11 @@ impl Catalogue {
     /// The kinds that are told on an event, by the event's name.
     pub fn kinds_on(&self, what: &str) -> impl Iterator<Item = &KindDef> {
         self.by_event.get(what).into_iter().flatten().filter_map(|kind| self.kinds.get(kind))
+    }
+
+    /// The topics of others that are read, as they are called in the log.
+    pub fn foreign_topics(&self) -> BTreeSet<String> {
+        self.sources.values().map(|source| source.topic.clone()).collect()
     }
 
     /// The names of all events that a kind is told on, in order.

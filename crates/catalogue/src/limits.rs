@@ -18,6 +18,8 @@ pub const KINDS_MAX: usize = 500;
 /// A person may have one window open for each plan.
 pub const PLANS_MAX: usize = WINDOWS_PER_PERSON_MAX;
 pub const SECTIONS_MAX: usize = 20;
+/// Each has a loop of its own.
+pub const SOURCES_MAX: usize = 50;
 /// A kind may be like a kind that is like a kind, so often.
 pub const LIKE_DEPTH_MAX: usize = 8;
 
@@ -29,7 +31,7 @@ pub const SPREAD_MS_MAX: i64 = 6 * 3_600_000;
 /// A window that closes after a while is open at least so long; shorter is no window.
 pub const AFTER_MS_MIN: i64 = 60_000;
 
-/// Steps of one condition.
+/// Steps of one condition, and of one value of a source.
 pub const CONDITION_FUEL: u64 = 10_000;
 /// Levels of loops and the like in one text.
 pub const RECURSION_MAX: usize = 64;

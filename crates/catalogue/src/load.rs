@@ -20,6 +20,7 @@ use crate::{
     plans,
     problem::Source,
     read::Reader,
+    sources,
     subjects::{self, SubjectType},
     yaml,
 };
@@ -27,7 +28,7 @@ use crate::{
 /// The catalogue's own file in its folder.
 const FILE: &str = "catalogue.yaml";
 
-const KEYS: [&str; 4] = ["catalogue", "subjects", "kinds", "plans"];
+const KEYS: [&str; 5] = ["catalogue", "subjects", "kinds", "plans", "sources"];
 
 /// The file as it is written, its shape checked.
 struct Written {
@@ -35,6 +36,7 @@ struct Written {
     subjects: BTreeMap<String, SubjectType>,
     kinds: Vec<kinds::Written>,
     plans: Vec<plans::Written>,
+    sources: Vec<sources::Written>,
 }
 
 impl Catalogue {
@@ -83,11 +85,12 @@ fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read(reader, node));
     let kinds = fields.need(reader, "kinds").map(|node| kinds::read(reader, node));
     let plans = fields.need(reader, "plans").map(|node| plans::read(reader, node));
-    Some(Written { name: name?.to_string(), subjects: subjects?, kinds: kinds?, plans: plans? })
+    let sources = fields.get("sources").map(|node| sources::read(reader, node)).unwrap_or_default();
+    Some(Written { name: name?.to_string(), subjects: subjects?, kinds: kinds?, plans: plans?, sources })
 }
 
 fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -> Catalogue {
-    let Written { name, subjects, kinds: written_kinds, plans: written_plans } = written;
+    let Written { name, subjects, kinds: written_kinds, plans: written_plans, sources } = written;
     let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
@@ -110,8 +113,10 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
         }
         plans.by_name.insert(written.plan.name.clone(), written.plan);
     }
+    let sources = sources.into_iter().filter_map(|written| sources::resolve(reader, written, &subjects));
+    let sources = sources.map(|source| (source.name.clone(), source)).collect();
     let file = reader.source.file.to_string();
-    let mut catalogue = Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, by_event };
+    let mut catalogue = Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, sources, by_event };
     catalogue.hash = hash(&catalogue);
     catalogue
 }
@@ -145,6 +150,9 @@ fn hash(catalogue: &Catalogue) -> u64 {
         for part in [&mail.headline, &mail.preheader, &mail.from, &mail.template, &mail.text] {
             text.line("mail", part);
         }
+    }
+    for source in catalogue.sources.values() {
+        source.write(&mut text);
     }
     text.hash()
 }

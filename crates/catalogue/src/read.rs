@@ -74,9 +74,19 @@ impl<'a> Reader<'a> {
         match &node.what {
             What::Text(text) => Some(text),
             other => {
-                let quotes = matches!(other, What::Flag | What::Number(_));
+                let quotes = matches!(other, What::Flag(_) | What::Number(_));
                 let hint = if quotes { ", write it in quotes" } else { "" };
                 self.wrong(node, &format!("{what} must be a text{hint}"), other);
+                None
+            }
+        }
+    }
+
+    pub fn flag(&mut self, node: &Node, what: &str) -> Option<bool> {
+        match &node.what {
+            What::Flag(flag) => Some(*flag),
+            other => {
+                self.wrong(node, &format!("{what} must be true or false"), other);
                 None
             }
         }

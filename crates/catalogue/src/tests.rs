@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 mod slips;
+mod sources;
 mod truths;
 mod wide;
 

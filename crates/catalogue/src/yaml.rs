@@ -21,8 +21,7 @@ pub struct Node {
 #[derive(Clone, Debug)]
 pub enum What {
     Nothing,
-    /// No key takes one, so which it is does not matter.
-    Flag,
+    Flag(bool),
     Number(f64),
     Text(String),
     List(Vec<Node>),
@@ -57,7 +56,7 @@ impl What {
     pub fn sort(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
-            Self::Flag => "a flag",
+            Self::Flag(_) => "a flag",
             Self::Number(_) => "a number",
             Self::Text(_) => "a text",
             Self::List(_) => "a list",
@@ -155,8 +154,8 @@ impl<'de> de::Visitor<'de> for AnyVisitor {
         Ok(RawWhat::Leaf(What::Nothing))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<RawWhat, E> {
-        Ok(RawWhat::Leaf(What::Flag))
+    fn visit_bool<E>(self, flag: bool) -> Result<RawWhat, E> {
+        Ok(RawWhat::Leaf(What::Flag(flag)))
     }
 
     #[allow(clippy::cast_precision_loss)]

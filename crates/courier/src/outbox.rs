@@ -3,7 +3,9 @@
 //! A mail is accepted when its file is there for good, in `mail/<two digits>/<its id>.eml`; a mail that is
 //! there already is accepted again and not written again. Each acceptance is a line of `accepted.log`, so
 //! that a mail that was handed over twice can be seen, whoever did it. Mails that come together are made
-//! durable together. One process has the folder at a time: whoever opens it sees to that.
+//! durable together. Several processes may have the folder open at a time: each can say what became of a
+//! mail that another one handed over, and lists it. The one thing they cannot see is what another has been
+//! allowed to write and has not written yet; that is why a claim on a message lasts for minutes.
 
 mod folder;
 mod index;
@@ -96,12 +98,19 @@ impl Outbox {
 
     /// The newest mails by their date, newest first.
     pub fn list(&self, most: usize) -> Vec<Summary> {
-        lock(&self.shared.index).newest(most)
+        self.index().newest(most)
     }
 
     /// How many mails there are.
     pub fn len(&self) -> usize {
-        lock(&self.shared.index).len()
+        self.index().len()
+    }
+
+    fn index(&self) -> MutexGuard<'_, Index> {
+        let mut index = lock(&self.shared.index);
+        // What this process sent is known all the same.
+        let _as_far_as_can_be = index.refresh();
+        index
     }
 
     pub fn is_empty(&self) -> bool {

@@ -87,7 +87,7 @@ fn quarantined(record: &Record, reason: &str, now: Millis) -> anyhow::Result<New
         key: &record.key,
         value: record.value.as_deref(),
     };
-    let aside = quarantined::of_record(unusable, reason, GROUP, now);
+    let aside = quarantined::of_record(unusable, reason, GROUP, now).with_headers(&record.headers);
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),
         partition: 0,

@@ -39,8 +39,9 @@ impl FanoutMetrics {
             )?,
             passed_over: metrics.counter(
                 "tidings_fanout_passed_over_total",
-                "Persons that were found and not told: they were erased, or they were looked for near a place \
-                 and are elsewhere. Many who are elsewhere are usual: cells are a little larger than the circle.",
+                "Persons that were found and not told: they were erased, they came later than an event that \
+                 is replayed, or they were looked for near a place and are elsewhere. Many who are elsewhere are \
+                 usual: cells are a little larger than the circle.",
                 &["because"],
             )?,
             quarantined: metrics.counter(
@@ -74,6 +75,10 @@ impl FanoutMetrics {
 
     pub(crate) fn elsewhere(&self, persons: usize) {
         self.passed_over.with_label_values(&["elsewhere"]).inc_by(persons as u64);
+    }
+
+    pub(crate) fn later(&self, persons: usize) {
+        self.passed_over.with_label_values(&["later"]).inc_by(persons as u64);
     }
 
     pub(crate) fn told(&self, counts: Counts) {

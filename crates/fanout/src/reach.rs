@@ -5,12 +5,15 @@ use std::{collections::BTreeMap, slice};
 
 use catalogue::{Audience, Catalogue, KindDef, SUBJECT};
 use model::{
-    Because, Cell, Crowd, Entry, Event, Kind, Person, Place, Reason, Slice, State, SubjectRef, Value, place,
+    Because, Cell, Crowd, Entry, Event, Kind, Millis, Person, Place, Reason, Slice, State, SubjectRef, Value,
+    place,
 };
 use store::StateKey;
+use wire::replay::Again;
 
 use crate::{
     config::CROWDS_OF_SLICE_MAX,
+    read::Heard,
     sheet::{Sheet, Way},
 };
 
@@ -31,13 +34,24 @@ pub fn unstated(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
     lacks.then(|| StateKey::Subject(event.tenant.clone(), event.subject.clone()))
 }
 
-/// Whom an event is for, with the state of its subject as it is known.
-pub fn reach(event: &Event, known: &State, catalogue: &Catalogue) -> Reach {
+/// Whom an event is for, with the state of its subject as it is known. Of an event that is there once more only
+/// what was known when it occurred: whom a later word brought is told of what came after it.
+pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue) -> Reach {
+    let Heard { what: event, again } = heard;
+    let then;
+    let known = match again {
+        None => known,
+        Some(_) => {
+            then = as_of(known, event.occurred);
+            &then
+        }
+    };
     let mut named = Sheet::default();
     let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
     let mut carried = carried(event);
     for kind in kinds(event, catalogue) {
-        let mut tell = |because, person: &Person| named.add(way(event, kind, because), [person.clone()]);
+        let mut tell =
+            |because, person: &Person| named.add(way(event, again.as_ref(), kind, because), [person.clone()]);
         let mut list = |crowd| {
             let kinds = crowds.entry(crowd).or_default();
             // Two fields of one kind may name the same subject: that is one reason.
@@ -98,11 +112,17 @@ pub fn why(kind: &KindDef, crowd: &Crowd, event: &Event) -> Option<(Because, Opt
 }
 
 /// How those are told who are found for this reason.
-pub fn way(event: &Event, kind: &KindDef, because: Because) -> Way {
+pub fn way(event: &Event, again: Option<&Again>, kind: &KindDef, because: Because) -> Way {
     let reason = Reason { kind: kind.name.clone(), because };
     let (subject, actor) = (event.subject.clone(), event.actor.clone());
     let entry = Entry { key: event.entry_key(), reason, subject, actor };
-    Way { tenant: event.tenant.clone(), entry, actor_told: kind.actor_told }
+    Way { tenant: event.tenant.clone(), entry, actor_told: kind.actor_told, again: again.cloned() }
+}
+
+/// What was known by an instant, as far as the versions say.
+fn as_of(known: &State, at: Millis) -> State {
+    let cells = known.cells.iter().filter(|(_, cell)| cell.version <= at.0);
+    State { cells: cells.map(|(name, cell)| (name.clone(), cell.clone())).collect() }
 }
 
 /// Where somebody must be who was found in a cell.

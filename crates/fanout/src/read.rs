@@ -4,18 +4,31 @@ use std::slice;
 
 use model::{Event, Millis, Slice, limits::SLICE_PERSONS_MAX};
 use topic::{NewRecord, Record};
-use wire::{Undecodable, WireError, quarantined::Unusable, topics};
+use wire::{Undecodable, WireError, quarantined::Unusable, replay::Again, topics};
 
 use crate::config::GROUP;
 
 /// What was read of a topic.
 #[derive(Debug)]
 pub struct Read<T> {
-    pub told: Vec<T>,
+    pub told: Vec<Heard<T>>,
     /// Those whose day has expired: they end with that fate, and nothing is written.
     pub expired: u64,
     /// Records that could not be read, on their way to quarantine.
     pub rejects: Vec<NewRecord>,
+}
+
+/// An event or a slice, and whether it is there once more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heard<T> {
+    pub what: T,
+    pub again: Option<Again>,
+}
+
+impl<T> Heard<T> {
+    fn new(what: T, record: &Record) -> Self {
+        Self { what, again: Again::of(&record.headers) }
+    }
 }
 
 impl<T> Default for Read<T> {
@@ -34,10 +47,12 @@ pub fn events(records: &mut slice::Iter<'_, Record>, now: Millis) -> Result<Read
         match decoded(record, wire::event::decode) {
             Err(reason) => read.rejects.push(quarantined(record, reason, now)?),
             Ok(event) if has_expired(&event, now) => read.expired += 1,
-            Ok(event) if read.told.contains(&event) => {}
             Ok(event) => {
-                listed += event.persons.len();
-                read.told.push(event);
+                let heard = Heard::new(event, record);
+                if !read.told.contains(&heard) {
+                    listed += heard.what.persons.len();
+                    read.told.push(heard);
+                }
             }
         }
     }
@@ -51,7 +66,7 @@ pub fn slices(records: &[Record], now: Millis) -> Result<Read<Slice>, WireError>
         match decoded(record, wire::slice::decode) {
             Err(reason) => read.rejects.push(quarantined(record, reason, now)?),
             Ok(slice) if has_expired(&slice.event, now) => read.expired += 1,
-            Ok(slice) => read.told.push(slice),
+            Ok(slice) => read.told.push(Heard::new(slice, record)),
         }
     }
     Ok(read)
@@ -76,7 +91,7 @@ fn quarantined(record: &Record, reason: String, now: Millis) -> Result<NewRecord
         value: record.value.as_deref(),
     };
     let quarantined = wire::quarantined::of_record(unusable, reason, GROUP, now);
-    let value = Some(wire::quarantined::encode(&quarantined)?);
+    let value = Some(wire::quarantined::encode(&quarantined.with_headers(&record.headers))?);
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),
         partition: 0,

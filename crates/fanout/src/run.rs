@@ -20,7 +20,7 @@ use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::topics;
+use wire::{replay::Again, topics};
 
 use crate::{
     config::{
@@ -28,7 +28,8 @@ use crate::{
         SLICES_GROUP, Sizes,
     },
     metrics::FanoutMetrics,
-    reach, read,
+    reach,
+    read::{self, Heard},
     search::Search,
     sheet::{Announced, Resolved, Sheet, announce},
 };
@@ -121,9 +122,9 @@ struct Fanout {
 impl Fanout {
     /// Tells each event to whom it names and to the first of its crowds, a sheet at a time. Returns the
     /// announcements of the last sheet, and the slices that tell the others.
-    async fn tell_events(&self, events: &[Event], now: Millis) -> anyhow::Result<Vec<NewRecord>> {
+    async fn tell_events(&self, events: &[Heard<Event>], now: Millis) -> anyhow::Result<Vec<NewRecord>> {
         let mut unstated: Vec<StateKey> =
-            events.iter().filter_map(|event| reach::unstated(event, &self.ports.catalogue)).collect();
+            events.iter().filter_map(|heard| reach::unstated(&heard.what, &self.ports.catalogue)).collect();
         unstated.sort_unstable();
         unstated.dedup();
         let states = self.states(&unstated).await.context("states of subjects")?;
@@ -134,9 +135,11 @@ impl Fanout {
         }
         let mut begun = stream::iter(begun).buffered(EVENTS_AT_ONCE);
         let (mut sheet, mut slices) = (Sheet::default(), Vec::new());
+        let mut heard = events.iter();
         while let Some(next) = begun.next().await {
+            let again = heard.next().and_then(|heard| heard.again.clone());
             let (found, left) = next?;
-            slices.extend(left);
+            slices.extend(left.into_iter().map(|slice| (slice, again.clone())));
             if !sheet.is_empty() && sheet.rows() + found.rows() > SHEET_ROWS_MAX {
                 let announcements = self.tell_sheet(std::mem::take(&mut sheet), now).await?;
                 self.announce(announcements).await?;
@@ -150,8 +153,8 @@ impl Fanout {
         // Most turns have one sheet: it is announced with the turn's own records, and synced once.
         let mut of_turn = self.tell_sheet(sheet, now).await?;
         self.ports.metrics.begun(slices.len());
-        for slice in &slices {
-            of_turn.push(slice_record(slice, self.ports.partitions)?);
+        for (slice, again) in &slices {
+            of_turn.push(slice_record(slice, again.as_ref(), self.ports.partitions)?);
         }
         Ok(of_turn)
     }
@@ -159,18 +162,19 @@ impl Fanout {
     /// Whom an event names, and the first of its crowds; and what is left of these.
     async fn begin(
         &self,
-        event: &Event,
+        heard: &Heard<Event>,
         known: &BTreeMap<StateKey, State>,
     ) -> anyhow::Result<(Sheet, Vec<Slice>)> {
+        let Heard { what: event, again } = heard;
         let subject = StateKey::Subject(event.tenant.clone(), event.subject.clone());
         let nothing = State::default();
         let known = known.get(&subject).unwrap_or(&nothing);
-        let reach::Reach { named: mut sheet, slices } = reach::reach(event, known, &self.ports.catalogue);
+        let reach::Reach { named: mut sheet, slices } = reach::reach(heard, known, &self.ports.catalogue);
         let (mut room, mut left) = (self.sizes.inline, Vec::new());
         for slice in slices {
             let (mut search, mut few) = (Search::new(slice.clone()), Sheet::default());
             // A crowd that is not done with one part may go on for very long, also if nearly everybody left it.
-            let found = self.find(&mut search, room, &mut few, Search::is_within).await?;
+            let found = self.find(&mut search, again.as_ref(), room, &mut few, Search::is_within).await?;
             // A small audience is told at once, and a large one by its slices alone: less is written and synced.
             if search.rest().is_some() {
                 left.push(slice);
@@ -200,14 +204,16 @@ impl Fanout {
 
     /// Law 13: tells one slice, and returns what belongs to its turn: the announcements, and the slice that
     /// comes next. While parts are written the next ones are made.
-    async fn tell_slice(&self, slice: Slice, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
+    async fn tell_slice(&self, slice: Heard<Slice>, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
+        let Heard { what: slice, again } = slice;
         let (mut search, mut all, mut writes) = (Search::new(slice), Vec::new(), FuturesUnordered::new());
         let (mut room, a_part) = (self.sizes.slice, self.sizes.slice.div_ceil(PARTS_OF_SLICE));
         // One part alone first, so that something is written while the others are read.
         let mut most = a_part;
         while room > 0 {
             let mut sheet = Sheet::default();
-            let found = beside(self.find(&mut search, most, &mut sheet, |_| false), &mut writes).await?;
+            let finding = self.find(&mut search, again.as_ref(), most, &mut sheet, |_| false);
+            let found = beside(finding, &mut writes).await?;
             if found == 0 {
                 break;
             }
@@ -233,7 +239,7 @@ impl Fanout {
         crash::point(crash::STORED);
         let mut of_turn = announcements?;
         match search.rest() {
-            Some(next) => of_turn.push(slice_record(&next, self.ports.partitions)?),
+            Some(next) => of_turn.push(slice_record(&next, again.as_ref(), self.ports.partitions)?),
             None => self.ports.metrics.ended(),
         }
         Ok(of_turn)
@@ -243,6 +249,7 @@ impl Fanout {
     async fn find(
         &self,
         search: &mut Search,
+        again: Option<&Again>,
         most: usize,
         sheet: &mut Sheet,
         enough: impl Fn(&Search) -> bool + Send + Sync,
@@ -260,7 +267,7 @@ impl Fanout {
             let answers = future::try_join_all(asked).await.context("crowds")?;
             for (crowd, persons) in search.take(answers, share) {
                 found += persons.len() * search.rows_each();
-                self.add(search.slice(), &crowd, persons, sheet).await?;
+                self.add(search.slice(), again, &crowd, persons, sheet).await?;
             }
         }
         Ok(found)
@@ -270,10 +277,14 @@ impl Fanout {
     async fn add(
         &self,
         slice: &Slice,
+        again: Option<&Again>,
         crowd: &Crowd,
-        persons: Vec<Person>,
+        mut persons: Vec<Person>,
         sheet: &mut Sheet,
     ) -> anyhow::Result<()> {
+        if again.is_some() {
+            persons = self.of_then(&slice.event, crowd, persons).await.context("who was there then")?;
+        }
         let places = match crowd {
             Crowd::Cell(_) => {
                 self.places(&slice.event.tenant, &persons).await.context("places of persons")?
@@ -282,7 +293,7 @@ impl Fanout {
         };
         for kind in slice.kinds.iter().filter_map(|kind| self.ports.catalogue.kinds.get(kind)) {
             let Some((because, circle)) = reach::why(kind, crowd, &slice.event) else { continue };
-            let way = reach::way(&slice.event, kind, because);
+            let way = reach::way(&slice.event, again, kind, because);
             let Some(circle) = circle else {
                 sheet.add(way, persons.iter().cloned());
                 continue;
@@ -297,13 +308,69 @@ impl Fanout {
 
     /// Where these persons are now.
     async fn places(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<Vec<Option<Place>>> {
-        let mut places = Vec::with_capacity(persons.len());
+        self.profiles(tenant, persons, |profile| profile.place(profile::PLACE)).await
+    }
+
+    /// Something of the profiles of these persons.
+    async fn profiles<T>(
+        &self,
+        tenant: &Tenant,
+        persons: &[Person],
+        of: impl Fn(&State) -> T + Send + Sync,
+    ) -> anyhow::Result<Vec<T>> {
+        let mut all = Vec::with_capacity(persons.len());
         for some in persons.chunks(PROFILES_AT_ONCE) {
             let key = |person: &Person| StateKey::Person(tenant.clone(), person.clone());
             let keys: Vec<StateKey> = some.iter().map(key).collect();
-            places.extend(self.states(&keys).await?.iter().map(|state| state.place(profile::PLACE)));
+            all.extend(self.states(&keys).await?.iter().map(&of));
         }
-        Ok(places)
+        Ok(all)
+    }
+
+    /// Those of a crowd who were in it when an event occurred that is there once more: who came later is not
+    /// told old news.
+    async fn of_then(
+        &self,
+        event: &Event,
+        crowd: &Crowd,
+        persons: Vec<Person>,
+    ) -> anyhow::Result<Vec<Person>> {
+        let since = match crowd {
+            Crowd::Followers(_) => self.enrolled(&event.tenant, crowd, &persons).await?,
+            Crowd::Cell(_) => {
+                let moved = |profile: &State| Some(profile.cells.get(profile::PLACE)?.version);
+                self.profiles(&event.tenant, &persons, moved).await?
+            }
+            // Each new word of a profile enrols anew; the oldest one that still stands is when they were there.
+            Crowd::Everyone => {
+                let first = |profile: &State| profile.cells.values().map(|cell| cell.version).min();
+                self.profiles(&event.tenant, &persons, first).await?
+            }
+        };
+        let all = persons.len();
+        let was = |since: Option<i64>| since.is_some_and(|since| since <= event.occurred.0);
+        let of_then: Vec<Person> = persons
+            .into_iter()
+            .zip(since)
+            .filter(|(_, since)| was(*since))
+            .map(|(person, _)| person)
+            .collect();
+        self.ports.metrics.later(all - of_then.len());
+        Ok(of_then)
+    }
+
+    /// By which versions these persons are in a crowd.
+    async fn enrolled(
+        &self,
+        tenant: &Tenant,
+        crowd: &Crowd,
+        persons: &[Person],
+    ) -> anyhow::Result<Vec<Option<i64>>> {
+        let of: Vec<_> =
+            persons.iter().map(|person| (tenant.clone(), person.clone(), crowd.clone())).collect();
+        let since = self.ports.store.enrolled(&of).await?;
+        ensure!(since.len() == of.len(), "{} answers came back of {}", since.len(), of.len());
+        Ok(since)
     }
 
     async fn resolve(&self, mut sheet: Sheet) -> anyhow::Result<Resolved> {
@@ -375,7 +442,7 @@ fn pending_records(announced: Vec<Announced>) -> anyhow::Result<Vec<NewRecord>> 
 }
 
 /// A slice lies in the partition of its subject, like the event that it is of.
-fn slice_record(slice: &Slice, partitions: Partitions) -> anyhow::Result<NewRecord> {
+fn slice_record(slice: &Slice, again: Option<&Again>, partitions: Partitions) -> anyhow::Result<NewRecord> {
     let Event { tenant, subject, .. } = &slice.event;
     let partition = partitions.of_subject(tenant, subject);
     let value = Some(wire::slice::encode(slice)?);
@@ -384,6 +451,7 @@ fn slice_record(slice: &Slice, partitions: Partitions) -> anyhow::Result<NewReco
         partition,
         key: wire::key::subject(tenant, subject),
         value,
-        headers: Vec::new(),
+        // As quiet as the event itself.
+        headers: again.map(Again::headers).unwrap_or_default(),
     })
 }

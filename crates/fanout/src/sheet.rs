@@ -7,7 +7,7 @@ use model::{
     Day, Entry, Kind, Person, Row, State, Tenant, Value, entry::DayKey, partition::Partitions, person::notes,
 };
 use store::{DayRows, StateKey};
-use wire::{Announcement, Pending};
+use wire::{Announcement, Pending, replay::Again};
 
 use crate::config::ANNOUNCED_MAX;
 
@@ -18,6 +18,8 @@ pub struct Way {
     pub entry: Entry,
     /// Else nobody is told of their own doing.
     pub actor_told: bool,
+    /// Whether the event is there once more.
+    pub again: Option<Again>,
 }
 
 /// Persons with the ways in which they were found.
@@ -119,23 +121,23 @@ impl Sheet {
             let (partition, full) = (partitions.of_person(tenant, person), full_day(notes));
             for of_day in of.chunk_by(|a, b| self.ways[a.1].day() == self.ways[b.1].day()) {
                 let day = self.ways[of_day[0].1].day();
-                let rows = self.rows_of(of_day);
-                let announcement = Announcement {
-                    person: person.clone(),
-                    day,
-                    rows: u32::try_from(rows.len()).unwrap_or(u32::MAX),
-                    kinds: self.kinds_of(of_day),
-                    // Only that very day: a late event for an earlier one still has room there.
-                    full: full == Some(day),
-                };
-                if announcement.full {
+                let rows = self.rows_of(of_day, |_| true);
+                // Only that very day: a late event for an earlier one still has room there.
+                let full = full == Some(day);
+                let announcement = self.announcement(of_day, person, full);
+                if full {
                     resolved.counts.full += rows.len() as u64;
                 } else {
                     resolved.counts.rows += rows.len() as u64;
                     let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
                     resolved.rows.push(DayRows { key, rows });
                 }
-                resolved.announced.push(Announced { partition, tenant: tenant.clone(), announcement });
+                let announced = announcement.map(|announcement| Announced {
+                    partition,
+                    tenant: tenant.clone(),
+                    announcement,
+                });
+                resolved.announced.extend(announced);
             }
         }
         resolved
@@ -149,9 +151,28 @@ impl Sheet {
         self.found.chunk_by(same)
     }
 
-    fn rows_of(&self, found: &[(Person, usize)]) -> Vec<Row> {
-        let mut rows: Vec<Row> =
-            found.iter().map(|(_, way)| Row::Entry(self.ways[*way].entry.clone())).collect();
+    /// What is said of a day of a person, if anything is. A replay counts no rows, for they were counted the
+    /// first time; where the day is full it has nothing to say, for nothing was written.
+    fn announcement(&self, found: &[(Person, usize)], person: &Person, full: bool) -> Option<Announcement> {
+        let kinds = self.kinds_of(found, |again| again.is_none_or(|again| !again.is_quiet && !full));
+        let rows = self.rows_of(found, |again| again.is_none()).len();
+        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+        let day = self.ways[found.first()?.1].day();
+        (!kinds.is_empty()).then(|| Announcement { person: person.clone(), day, rows, kinds, full })
+    }
+
+    /// Those that were found in such a way.
+    fn ways_of<'a>(
+        &'a self,
+        found: &'a [(Person, usize)],
+        such: impl Fn(Option<&Again>) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a Entry> {
+        let ways = found.iter().map(|(_, way)| &self.ways[*way]);
+        ways.filter(move |way| such(way.again.as_ref())).map(|way| &way.entry)
+    }
+
+    fn rows_of(&self, found: &[(Person, usize)], such: impl Fn(Option<&Again>) -> bool) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.ways_of(found, such).map(|entry| Row::Entry(entry.clone())).collect();
         if rows.len() > 1 {
             // Found twice for one reason is one row.
             rows.sort_unstable();
@@ -160,9 +181,8 @@ impl Sheet {
         rows
     }
 
-    fn kinds_of(&self, found: &[(Person, usize)]) -> Vec<Kind> {
-        let mut kinds: Vec<Kind> =
-            found.iter().map(|(_, way)| self.ways[*way].entry.reason.kind.clone()).collect();
+    fn kinds_of(&self, found: &[(Person, usize)], such: impl Fn(Option<&Again>) -> bool) -> Vec<Kind> {
+        let mut kinds: Vec<Kind> = self.ways_of(found, such).map(|entry| entry.reason.kind.clone()).collect();
         kinds.sort_unstable();
         kinds.dedup();
         kinds

@@ -1,6 +1,7 @@
 //! Tests of the room: who is told of what, and that neither the size of an audience nor a crash changes it.
 
 mod house;
+mod replays;
 mod watched;
 
 use std::{
@@ -21,6 +22,7 @@ use wire::topics;
 use crate::{
     config::{CROWDS_AT_ONCE, CROWDS_OF_SLICE_MAX, GROUP},
     reach,
+    read::Heard,
     search::Search,
     sheet::{Resolved, Sheet, Way},
 };
@@ -479,7 +481,7 @@ fn a_slice_names_few_crowds_and_carries_what_it_needs() {
         1,
         [("author", Some(Value::Refs(refs("author")))), ("title", Some(Value::text(&"x".repeat(4_000))))],
     );
-    let reach = reach::reach(&big, &State::default(), &catalogue());
+    let reach = reach::reach(&heard(big), &State::default(), &catalogue());
     assert!(reach.named.is_empty());
     let crowds: Vec<usize> = reach.slices.iter().map(|slice| slice.crowds.len()).collect();
     assert_eq!(crowds.iter().sum::<usize>(), 601, "{crowds:?}");
@@ -488,10 +490,15 @@ fn a_slice_names_few_crowds_and_carries_what_it_needs() {
         assert!(slice.event.persons.is_empty() && slice.event.state.is_empty());
         assert!(wire::slice::encode(slice).unwrap().len() < 128 << 10);
     }
-    let shown = reach::reach(&event("1 shown at 1.0,2.0 by author:7"), &State::default(), &catalogue());
+    let shown = heard(event("1 shown at 1.0,2.0 by author:7"));
+    let shown = reach::reach(&shown, &State::default(), &catalogue());
     for slice in &shown.slices {
         assert_eq!(slice.event.state.cells.keys().map(|name| &**name).collect::<Vec<_>>(), ["place"]);
     }
+}
+
+fn heard(event: Event) -> Heard<Event> {
+    Heard { what: event, again: None }
 }
 
 /// Everybody of these crowds once, whatever is asked at once and wherever slices end.
@@ -558,7 +565,7 @@ proptest! {
         let way = |(of, why): &(usize, usize)| {
             let reason = Reason { kind: Kind::new("work_out").unwrap(), because: because[*why].clone() };
             let (event, told_to) = (&events[*of], &catalogue().kinds[&reason.kind]);
-            let way = reach::way(event, told_to, reason.because.clone());
+            let way = reach::way(event, None, told_to, reason.because.clone());
             assert_eq!(way.entry.reason, reason);
             way
         };

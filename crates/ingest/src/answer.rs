@@ -196,8 +196,14 @@ fn within(at: &str, index: usize) -> &str {
 pub struct Asked(pub [u8; 32]);
 
 impl Asked {
-    pub fn of(sort: Sort, body: &[u8]) -> Self {
-        Self(Sha256::new().chain_update(sort.path()).chain_update([0]).chain_update(body).finalize().into())
+    /// The attributes are those in headers; a body that has its own has none there.
+    pub fn of(sort: Sort, attributes: &[(String, Vec<u8>)], body: &[u8]) -> Self {
+        let mut hash = Sha256::new().chain_update(sort.path()).chain_update([0]);
+        for (name, value) in attributes {
+            let length = value.len().to_be_bytes();
+            hash = hash.chain_update(name).chain_update([0]).chain_update(length).chain_update(value);
+        }
+        Self(hash.chain_update(body).finalize().into())
     }
 
     pub fn mismatch() -> Answer {

@@ -9,6 +9,7 @@ use catalogue::{
 use model::{
     Event, EventKey, Listed, Millis, Person, Score, State, SubjectRef, Tenant, limits::ID_BYTES_MAX,
 };
+use topic::Headers;
 use wire::{Cloud, cloud::CloudPerson};
 
 use crate::{
@@ -29,6 +30,8 @@ pub struct Change {
     pub states: BTreeMap<String, State>,
     /// Each once, in order.
     pub persons: Vec<Listed>,
+    /// What stands beside each of its events: that it is there once more.
+    pub headers: Headers,
 }
 
 impl Change {
@@ -95,8 +98,8 @@ pub(crate) fn judge(
     let actor = cloud.actor.as_deref().map(Person::new).transpose();
     let actor = actor.map_err(|bad| Refused::new("/actor", named_wrong(&bad)))?;
     let subjects = keyed(tenant, &cloud, subjects)?;
-    let change =
-        Change { tenant: tenant.clone(), what: cloud.what, actor, occurred, subjects, states, persons };
+    let (tenant, what, headers) = (tenant.clone(), cloud.what, Headers::new());
+    let change = Change { tenant, what, actor, occurred, subjects, states, persons, headers };
     match change.extra_bytes() {
         0..=EXTRA_BYTES_MAX => Ok(change),
         more => {

@@ -2,19 +2,24 @@
 
 use std::fmt;
 
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
+use topic::Headers;
+use wire::upstream::{HTTP_PREFIX, is_binary};
 
 use crate::{answer::Answer, config::IDEMPOTENCY_KEY_BYTES_MAX};
 
 /// What a body may be said to be; nothing said is as good.
-const MEDIA_TYPES: [&str; 4] = [
+const MEDIA_TYPES: [&str; 7] = [
     "application/json",
     "application/cloudevents+json",
     "application/cloudevents-batch+json",
     "application/x-ndjson",
+    "application/avro",
+    "avro/binary",
+    "application/vnd.confluent.avro",
 ];
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -89,6 +94,32 @@ pub fn media_type(headers: &HeaderMap) -> Result<(), Answer> {
     }
     let reason = format!("the content type must be one of {}", MEDIA_TYPES.join(", "));
     Err(Answer::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &reason))
+}
+
+/// The attributes of a CloudEvent in binary mode; none of any other request.
+pub fn attributes(headers: &HeaderMap) -> Headers {
+    let value = |value: &HeaderValue| unescaped(value.as_bytes());
+    let all: Headers = headers.iter().map(|(name, of)| (name.as_str().to_owned(), value(of))).collect();
+    if !is_binary(&all, HTTP_PREFIX) {
+        return Headers::new();
+    }
+    all.into_iter().filter(|(name, _)| name.starts_with(HTTP_PREFIX)).collect()
+}
+
+/// CloudEvents writes what is no plain ASCII as `%` and two digits. What is none of these stays as it is.
+fn unescaped(mut value: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(value.len());
+    while let Some((byte, rest)) = value.split_first() {
+        let digits = rest.split_first_chunk::<2>().filter(|_| *byte == b'%');
+        let escaped = digits.and_then(|(digits, rest)| {
+            let digits = str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+            Some((u8::from_str_radix(digits, 16).ok()?, rest))
+        });
+        let (byte, rest) = escaped.unwrap_or((*byte, rest));
+        bytes.push(byte);
+        value = rest;
+    }
+    bytes
 }
 
 /// The idempotency key, if there is one.

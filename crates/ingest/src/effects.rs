@@ -170,7 +170,7 @@ impl Effects {
     fn add_change(&mut self, change: &Change, partitions: Partitions) -> Result<(), Refused> {
         let events: Vec<Event> = change.events().collect();
         let records: Vec<NewRecord> =
-            events.iter().map(|event| announced(event, partitions)).collect::<Result<_, _>>()?;
+            events.iter().map(|event| announced(event, change, partitions)).collect::<Result<_, _>>()?;
         self.records.extend(records);
         for event in events {
             self.merge(StateKey::Subject(event.tenant, event.subject), &event.state);
@@ -298,13 +298,13 @@ impl From<WireError> for Refused {
     }
 }
 
-fn announced(event: &Event, partitions: Partitions) -> Result<NewRecord, WireError> {
+fn announced(event: &Event, of: &Change, partitions: Partitions) -> Result<NewRecord, WireError> {
     Ok(NewRecord {
         topic: topics::EVENTS.into(),
         partition: partitions.of_subject(&event.tenant, &event.subject),
         key: wire::key::subject(&event.tenant, &event.subject),
         value: Some(wire::event::encode(event)?),
-        headers: Vec::new(),
+        headers: of.headers.clone(),
     })
 }
 

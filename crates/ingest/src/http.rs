@@ -16,7 +16,12 @@ use axum::{
 use model::{Millis, Tenant};
 use runtime::clock::Stopwatch;
 use tokio::{sync::Semaphore, time::timeout};
-use wire::cloud::{BODY_BYTES_MAX, parse_many};
+use topic::Headers;
+use wire::{
+    Cloud, CloudError, Schemas,
+    cloud::{BODY_BYTES_MAX, parse_many},
+    upstream::{self, HTTP_PREFIX, Raw, Unread},
+};
 
 use crate::{
     admit::Sort,
@@ -96,6 +101,7 @@ impl Desk {
         let tenant = self.enter(&headers)?;
         door::media_type(&headers)?;
         let key = door::idempotency_key(&headers)?;
+        let attributes = door::attributes(&headers);
         // Held from before the body is read, for bodies are what takes memory.
         let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
         // Read to its end whatever the answer is: one before that would be followed by the end of the connection.
@@ -106,9 +112,9 @@ impl Desk {
         match key {
             None => {
                 self.not_behind(sort).await?;
-                self.judge(sort, tenant, &body, self.now()).await
+                self.judge(sort, tenant, (&attributes, &body), self.now()).await
             }
-            Some(key) => self.once(sort, tenant, &body, key).await,
+            Some(key) => self.once(sort, tenant, (&attributes, &body), key).await,
         }
     }
 
@@ -121,9 +127,15 @@ impl Desk {
 
     /// A request that may be repeated: the first answer stands for a day. When it was first seen is written
     /// before anything is done and the answer after, so that a repetition after a crash does the same again.
-    async fn once(&self, sort: Sort, tenant: &Tenant, body: &Bytes, key: &str) -> Result<Answer, Answer> {
+    async fn once(
+        &self,
+        sort: Sort,
+        tenant: &Tenant,
+        (attributes, body): (&Headers, &[u8]),
+        key: &str,
+    ) -> Result<Answer, Answer> {
         let store = &self.http.ports.store;
-        let asked = Asked::of(sort, body);
+        let asked = Asked::of(sort, attributes, body);
         // Two prefixes of one length: no key of a client's choice can run into the other sort of entry.
         let (seen_key, answer_key) = (format!("seen:{key}"), format!("said:{key}"));
         if let Some(stands) = store.answered(tenant, &answer_key, self.now()).await.map_err(Trouble::from)? {
@@ -133,7 +145,7 @@ impl Desk {
         let now = self.now();
         let seen = store.answer(tenant, &seen_key, asked.seen(now), now).await.map_err(Trouble::from)?;
         let first_seen = same(asked, Asked::read_seen(&seen))?;
-        let answer = self.judge(sort, tenant, body, first_seen).await?;
+        let answer = self.judge(sort, tenant, (attributes, body), first_seen).await?;
         let stands = store.answer(tenant, &answer_key, asked.answered(&answer), self.now()).await;
         same(asked, Asked::read_answered(&stands.map_err(Trouble::from)?))
     }
@@ -142,13 +154,14 @@ impl Desk {
         &self,
         sort: Sort,
         tenant: &Tenant,
-        body: &[u8],
+        (attributes, body): (&Headers, &[u8]),
         first_seen: Millis,
     ) -> Result<Answer, Answer> {
         let ports = &self.http.ports;
-        let mut items = match parse_many(body) {
-            Ok(items) => items,
-            Err(error) => {
+        let mut items = match items(attributes, body, &*ports.schemas).await {
+            Ok(Ok(items)) => items,
+            Err(reason) => return Err(Answer::busy(&reason)),
+            Ok(Err(error)) => {
                 ports.metrics.refused(Way::Http, 1);
                 // An answer like any other: it is kept too.
                 return Ok(Answer::unreadable(&error));
@@ -193,6 +206,27 @@ impl Desk {
 
     fn now(&self) -> Millis {
         Millis(self.http.ports.clock.now())
+    }
+}
+
+/// What a body brings: one change with its attributes in headers, one in Avro, or any number in JSON. Fails
+/// if nobody can say now.
+async fn items(
+    attributes: &Headers,
+    body: &[u8],
+    schemas: &dyn Schemas,
+) -> Result<Result<Vec<Result<Cloud, CloudError>>, CloudError>, String> {
+    let read = if !attributes.is_empty() {
+        upstream::binary(attributes, HTTP_PREFIX, Some(body), schemas).await
+    } else if upstream::is_avro(body) {
+        upstream::change(Raw { headers: &[], key: &[], value: Some(body) }, schemas).await
+    } else {
+        return Ok(parse_many(body));
+    };
+    match read {
+        Ok(one) => Ok(Ok(vec![Ok(one)])),
+        Err(Unread::Undecodable(error)) => Ok(Err(CloudError { at: "/".to_owned(), reason: error.reason })),
+        Err(Unread::Unreachable(reason)) => Err(reason),
     }
 }
 

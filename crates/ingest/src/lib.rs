@@ -9,7 +9,7 @@
 //! # Tour
 //!
 //! [`admit`] judges one CloudEvent, with [`change`], [`profile`], [`mute`] and [`feedback`] for the parts
-//! that each sort has of its own. [`effects`] turns what was admitted into writes and records; [`moves`]
+//! that each sort has of its own. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
 //! says how crowds follow a person's place, [`note`] what was probably meant otherwise. [`door`] and [`answer`] are the HTTP way without its waiting: who may
 //! enter, and what is said. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
@@ -20,6 +20,7 @@ pub mod change;
 pub mod feedback;
 pub mod mute;
 pub mod profile;
+pub mod source;
 
 pub mod effects;
 pub mod moves;
@@ -40,4 +41,4 @@ pub use config::Config;
 pub use door::ApiKey;
 pub use http::{DiskGauge, Http, router};
 pub use metrics::IngestMetrics;
-pub use run::{Ports, run};
+pub use run::{Ports, reads, run};

@@ -1,7 +1,7 @@
 //! The fields of a person's profile as they may be stated from outside.
 
 use catalogue::{
-    Catalogue, NoPlace,
+    Catalogue, NoPlace, PROFILE_FIELDS,
     problem::{did_you_mean, one_of},
 };
 use model::{
@@ -9,15 +9,12 @@ use model::{
     civil::Zones,
     person::{
         notes::{ERASED, FULL_DAY},
-        profile::{EMAIL, EMAIL_OFF, EMAIL_PLAN, LANGUAGE, NAME, PLACE, ZONE},
+        profile::{EMAIL, EMAIL_OFF, EMAIL_PLAN, LANGUAGE, PLACE, ZONE},
     },
 };
 use serde_json::{Map, Value};
 
 use crate::admit::{Refused, pointer, quoted, refuse, unknown_field};
-
-/// What may be stated.
-const KNOWN: [&str; 7] = [ZONE, EMAIL, NAME, LANGUAGE, EMAIL_OFF, EMAIL_PLAN, PLACE];
 
 /// Bytes of an address, by RFC 5321: 256 with its angle brackets.
 const EMAIL_BYTES_MAX: usize = 254;
@@ -39,8 +36,8 @@ pub fn cells(
         if [ERASED, FULL_DAY].contains(&field.as_str()) {
             return refuse(pointer(field), format!("`{field}` cannot be set from outside"));
         }
-        if !KNOWN.contains(&field.as_str()) {
-            return unknown_field(field, &KNOWN);
+        if !PROFILE_FIELDS.contains(&field.as_str()) {
+            return unknown_field(field, &PROFILE_FIELDS);
         }
         let value = value_of(field, value, zones, catalogue);
         let value = value.map_err(|reason| Refused::new(pointer(field), reason))?;

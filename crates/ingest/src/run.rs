@@ -3,22 +3,28 @@
 use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use async_trait::async_trait;
-use catalogue::Catalogue;
+use catalogue::{Catalogue, Format, SourceDef};
 use futures::{future::try_join_all, try_join};
 use model::{EventKey, Millis, State, Tenant, civil::Zones, entry::DayKey, partition::Partitions};
-use runtime::{Clock, Quiet, Shutdown};
+use runtime::{Clock, Quiet, Shutdown, retry};
 use store::{StateKey, Store, StoreError};
 use topic::{
     Batch, Membership, Mode, NewRecord, Record, TopicError, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::{Cloud, quarantined::Unusable, topics};
+use wire::{
+    Cloud, Schemas,
+    quarantined::{self, Unusable},
+    replay, topics,
+    upstream::{self, Raw},
+};
 
 use crate::{
     admit::{Admitted, Refused, Sort, admit},
     config::{Config, EXTRA_BYTES_MAX, GROUP},
     effects::{Effects, Known, Questions, Verdict},
     metrics::{IngestMetrics, Way, sort_of},
+    source,
 };
 
 /// What the room works with.
@@ -27,6 +33,8 @@ pub struct Ports {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
     pub catalogue: Arc<Catalogue>,
+    /// What others wrote with.
+    pub schemas: Arc<dyn Schemas>,
     /// The time zones that a profile may name.
     pub zones: Zones,
     pub partitions: Partitions,
@@ -69,11 +77,35 @@ impl From<TopicError> for Trouble {
     }
 }
 
-/// Runs the topic way until the shutdown, or until an engine cannot go on.
+/// Runs the topic way until the shutdown, or until an engine cannot go on: a loop for `changes`, and one
+/// for each source.
 pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
+    let sources: Vec<SourceDef> = ports.catalogue.sources.values().cloned().collect();
+    let sources = sources.into_iter().map(|source| listen(ports.clone(), config.clone(), Some(source)));
+    try_join_all(std::iter::once(listen(ports.clone(), config.clone(), None)).chain(sources)).await?;
+    Ok(())
+}
+
+/// All that is read: groups, and what they read.
+pub fn reads(catalogue: &Catalogue) -> Vec<(String, String)> {
+    let sources = catalogue.sources.values().map(|source| (group(Some(source)), source.topic.clone()));
+    std::iter::once((group(None), topics::CHANGES.to_owned())).chain(sources).collect()
+}
+
+fn group(source: Option<&SourceDef>) -> String {
+    source.map_or_else(|| GROUP.to_owned(), |source| format!("{GROUP}-{}", source.name))
+}
+
+async fn listen(ports: Ports, config: Config, source: Option<SourceDef>) -> anyhow::Result<()> {
+    if let Some(source) = &source
+        && !is_there(&ports, &source.topic).await?
+    {
+        return Ok(());
+    }
+    let lead = source.as_ref().map_or(topics::CHANGES, |source| &source.topic).into();
     let membership = Membership {
-        group: GROUP.into(),
-        lead: topics::CHANGES.into(),
+        group: group(source.as_ref()).into(),
+        lead,
         companions: Vec::new(),
         state: None,
         mode: Mode::Plain,
@@ -86,27 +118,61 @@ pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
         shutdown: ports.shutdown.clone(),
         records_max: config.records_max,
     };
-    drive(loop_, &mut Ingest { ports, config }).await
+    drive(loop_, &mut Ingest { ports, config, source }).await
+}
+
+/// Waits for a topic of others, which may be made later than we are started. The rest of the house does not
+/// wait for it. Says whether it came before the shutdown.
+async fn is_there(ports: &Ports, topic: &str) -> Result<bool, TopicError> {
+    for tries in 0.. {
+        match ports.topics.bounds(topic).await {
+            Ok(_) => break,
+            Err(TopicError::Refused(reason)) if tries == 0 => {
+                tracing::warn!(topic, reason, "a source's topic is not there, and is waited for");
+            }
+            Err(TopicError::Refused(_) | TopicError::Busy(_)) => {}
+            Err(error) => return Err(error),
+        }
+        tokio::select! {
+            () = retry::pause(tries, 0) => {}
+            () = ports.shutdown.wait() => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 struct Ingest {
     ports: Ports,
     config: Config,
+    /// `None` for `changes`.
+    source: Option<SourceDef>,
 }
+
+/// What one record says: mostly one thing, and nothing of some rows.
+type Read = Result<Vec<Cloud>, Refused>;
 
 #[async_trait]
 impl Work for Ingest {
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        let mut reads = Vec::with_capacity(batch.records.len());
+        for record in &batch.records {
+            reads.push((record, self.read(record).await?));
+        }
+        let mut heard = Vec::new();
+        for (record, read) in &mut reads {
+            let seen = first_seen(record);
+            heard.extend(read.iter_mut().flatten().map(|cloud| (cloud, seen)));
+        }
+        first_heard(&self.ports, &self.config.tenant, heard.into_iter()).await?;
         let (mut admitted, mut from, mut rejects) = (Vec::new(), Vec::new(), Vec::new());
-        let mut clouds: Vec<Result<Cloud, Refused>> = batch.records.iter().map(read).collect();
-        let heard = clouds.iter_mut().zip(&batch.records);
-        let heard = heard.filter_map(|(cloud, record)| Some((cloud.as_mut().ok()?, Millis(record.appended))));
-        first_heard(&self.ports, &self.config.tenant, heard).await?;
-        for (record, cloud) in batch.records.iter().zip(clouds) {
-            match cloud.and_then(|cloud| self.judge(cloud, record)) {
-                Ok(one) => {
-                    admitted.push(one);
-                    from.push(record);
+        for (record, read) in reads {
+            let judged =
+                read.and_then(|clouds| clouds.into_iter().map(|cloud| self.judge(cloud, record)).collect());
+            match judged {
+                Ok(several) => {
+                    let several: Vec<Admitted> = several;
+                    from.extend(std::iter::repeat_n(record, several.len()));
+                    admitted.extend(several);
                 }
                 Err(reason) => rejects.push(self.quarantined(record, &reason)?),
             }
@@ -123,10 +189,28 @@ impl Work for Ingest {
 }
 
 impl Ingest {
+    /// Fails if nobody can say now: what could be read later is not put aside.
+    async fn read(&self, record: &Record) -> Result<Read, Trouble> {
+        let schemas = &*self.ports.schemas;
+        let read = match &self.source {
+            None => upstream::change(raw(record), schemas).await.map(|cloud| vec![cloud]).map_err(Into::into),
+            Some(source) => rows(source, record, schemas).await,
+        };
+        match read {
+            Ok(clouds) => Ok(Ok(clouds)),
+            Err(source::Unusable::Refused(refused)) => Ok(Err(refused)),
+            Err(source::Unusable::Unreachable(reason)) => Err(Trouble::Busy(reason)),
+        }
+    }
+
     /// Law 3: judged against the instant at which the record was appended, whenever it is read.
     fn judge(&self, cloud: Cloud, record: &Record) -> Result<Admitted, Refused> {
         let Ports { catalogue, zones, .. } = &self.ports;
-        admit(cloud, &self.config.tenant, Millis(record.appended), catalogue, zones)
+        let mut admitted = admit(cloud, &self.config.tenant, first_seen(record), catalogue, zones)?;
+        if let Admitted::Change(change) = &mut admitted {
+            change.headers = replay::carried(&record.headers);
+        }
+        Ok(admitted)
     }
 
     fn quarantined(&self, record: &Record, reason: &impl Display) -> anyhow::Result<NewRecord> {
@@ -139,8 +223,8 @@ impl Ingest {
             value: record.value.as_deref(),
         };
         let now = Millis(self.ports.clock.now());
-        let aside = wire::quarantined::of_record(unusable, reason.to_string(), GROUP, now);
-        let value = Some(wire::quarantined::encode(&aside)?);
+        let aside = quarantined::of_record(unusable, reason.to_string(), GROUP, now);
+        let value = Some(quarantined::encode(&aside.with_headers(&record.headers))?);
         Ok(NewRecord {
             topic: topics::QUARANTINE.into(),
             partition: 0,
@@ -151,9 +235,31 @@ impl Ingest {
     }
 }
 
-fn read(record: &Record) -> Result<Cloud, Refused> {
-    let value = record.value.as_ref().ok_or_else(|| Refused::new("/", "the record has no value"))?;
-    wire::change::decode(value).map_err(|error| Refused::new("/", error.to_string()))
+/// What a record of a source says.
+async fn rows(
+    source: &SourceDef,
+    record: &Record,
+    schemas: &dyn Schemas,
+) -> Result<Vec<Cloud>, source::Unusable> {
+    let raw = raw(record);
+    let Some(tells) = &source.tells else { return Ok(vec![upstream::change(raw, schemas).await?]) };
+    let row = match source.format {
+        Format::CloudEvents => Some(upstream::cloud_row(raw, schemas).await?),
+        Format::Json | Format::Avro => Some(upstream::row(raw, schemas).await?),
+        Format::Debezium => upstream::debezium(raw, schemas).await?,
+    };
+    // What says nothing of a row is passed over.
+    row.map_or(Ok(Vec::new()), |row| source::clouds(source, tells, record, &row, first_seen(record)))
+}
+
+/// A copy that a replay made was first seen when its original was.
+fn first_seen(record: &Record) -> Millis {
+    replay::first_seen(&record.headers, Millis(record.appended))
+}
+
+/// A record as the readers of formats see it.
+fn raw(record: &Record) -> Raw<'_> {
+    Raw { headers: &record.headers, key: &record.key, value: record.value.as_deref() }
 }
 
 /// A change without a time of its own occurred when it was first heard of: said again, under the same

@@ -1,6 +1,7 @@
 //! Tests of the room: admission as a table, the HTTP way by single requests, the topic way in its loop.
 
 mod persons;
+mod sources;
 
 use std::{
     path::Path,
@@ -213,6 +214,7 @@ impl House {
             topics: sick.clone(),
             store: store.clone(),
             catalogue: Arc::new(catalogue()),
+            schemas: Arc::new(wire::NoSchemas),
             zones: Zones::bundled(),
             clock,
             quiet: Quiet::default(),

@@ -2,8 +2,10 @@
 //! takes them from here; nothing is kept in globals, so two houses in one process do not mix.
 
 use prometheus::{
-    Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+    Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
 };
+
+pub use prometheus::{GaugeVec as Measures, IntGaugeVec as Gauges};
 
 /// All metrics of one house. Cheap to clone.
 #[derive(Clone, Default)]
@@ -22,6 +24,13 @@ impl Metrics {
     /// A gauge; the name ends in its unit.
     pub fn gauge(&self, name: &str, help: &str, labels: &[&str]) -> anyhow::Result<IntGaugeVec> {
         let gauge = IntGaugeVec::new(Opts::new(name, help), labels)?;
+        self.registry.register(Box::new(gauge.clone()))?;
+        Ok(gauge)
+    }
+
+    /// A gauge of what is no whole number; the name ends in its unit.
+    pub fn measure(&self, name: &str, help: &str, labels: &[&str]) -> anyhow::Result<GaugeVec> {
+        let gauge = GaugeVec::new(Opts::new(name, help), labels)?;
         self.registry.register(Box::new(gauge.clone()))?;
         Ok(gauge)
     }

@@ -445,7 +445,7 @@ fn quarantined(record: &topic::Record, reason: &str, at: Millis) -> anyhow::Resu
         key: &record.key,
         value: record.value.as_deref(),
     };
-    let quarantined = of_record(unusable, reason, GROUP, at);
+    let quarantined = of_record(unusable, reason, GROUP, at).with_headers(&record.headers);
     let value = Some(wire::quarantined::encode(&quarantined)?);
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),

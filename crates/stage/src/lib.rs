@@ -32,6 +32,7 @@
 //!         | "upstream" "text" | "upstream" "hex" DIGITS
 //!         | "post" PATH "body" "expect" STATUS ["part of the answer"…]
 //!         | "mail" "down"|"up" | "release" PLAN (P|"all") | "archive" "before" DAY
+//!         | "replay" "events"|"changes" "from" DAY TIME ["telling" "missing"]
 //!         | "restart" "all" | "crash" "all" | "house" "down"|"up" ["with" FOLDER]
 //!         | "tenant" NAME, whose all lines from here on are
 //!         | "expect" expected

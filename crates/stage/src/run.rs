@@ -186,6 +186,9 @@ impl Run<'_> {
             Act::Stop => self.world.stop(Restart::Orderly).await,
             Act::Start { catalogue } => self.world.start(catalogue.as_deref()).await,
             Act::MailServer { up } => self.world.mail_server(*up).await,
+            Act::Replay { topic, from, tells_missing } => {
+                self.world.replay(topic, *from, *tells_missing).await
+            }
             Act::Release { plan, person } => self.world.release(tenant, plan, person.as_ref()).await,
             Act::Archive { before } => self.world.archive(*before).await,
         }

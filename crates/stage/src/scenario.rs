@@ -94,6 +94,12 @@ pub enum Act {
         plan: PlanName,
         person: Option<Person>,
     },
+    /// What a topic took in since an instant is there once more.
+    Replay {
+        topic: String,
+        from: Millis,
+        tells_missing: bool,
+    },
     /// The days before this one are written to a file and dropped.
     Archive {
         before: Day,
@@ -232,6 +238,7 @@ impl Line {
                 | Act::Stop
                 | Act::Start { .. }
                 | Act::MailServer { .. }
+                | Act::Replay { .. }
                 | Act::Archive { .. },
             )
             | What::Expect(Expected::Nothing | Expected::Rejected { .. } | Expected::Quarantine { .. }) => {
@@ -258,6 +265,7 @@ impl Act {
             | Self::Start { .. }
             | Self::MailServer { .. }
             | Self::Release { .. }
+            | Self::Replay { .. }
             | Self::Archive { .. } => false,
         }
     }

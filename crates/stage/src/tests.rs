@@ -387,6 +387,12 @@ impl World for Toy {
         Ok([vec![line.to_owned()], self.done.clone()].concat())
     }
 
+    async fn replay(&mut self, topic: &str, from: Millis, tells_missing: bool) -> anyhow::Result<()> {
+        let how = if tells_missing { "telling" } else { "quiet" };
+        self.done.push(format!("{topic} from {from}, {how}"));
+        Ok(())
+    }
+
     async fn archive(&mut self, before: Day) -> anyhow::Result<()> {
         self.done.push(format!("{before} was archived"));
         Ok(())
@@ -422,6 +428,8 @@ async fn what_is_expected_passes() {
         "mon 12:00 release daily ann\nexpect mail ann\ntue 09:00 expect nothing",
         "mon 12:00 release daily all\nexpect mail ann\nexpect why ann item:7 \"follows\" \"daily was\"",
         "release daily ben\ntue 00:00 expect mail ann",
+        "mon 12:00 replay events from mon 10:00\nexpect why ann item:7 \"events from 2026-01-05T10:00:00.000Z, quiet\"\ntue 00:00 expect mail ann",
+        "mon 12:00 replay changes from mon 10:00 telling missing\nexpect why ann item:7 \"changes from\" \"telling\"\ntue 00:00 expect mail ann",
         "archive before mon\nexpect why ben item:7 \"does not\" \"2026-01-05 was archived\"\ntue 00:00 expect mail ann",
     ] {
         assert_eq!(played(&format!("{STORY}{lines}")).await, "passed", "{lines}");

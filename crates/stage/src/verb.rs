@@ -11,9 +11,9 @@ use crate::{
     value,
 };
 
-pub(crate) const VERBS: [&str; 18] = [
+pub(crate) const VERBS: [&str; 19] = [
     "person", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "upstream", "post",
-    "mail", "release", "archive", "restart", "crash", "house", "expect",
+    "mail", "release", "replay", "archive", "restart", "crash", "house", "expect",
 ];
 
 /// What an event says of itself beside its fields.
@@ -45,6 +45,7 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
         "post" => post(args)?,
         "mail" => Act::MailServer { up: args.one_of("a state of the mail server", &["up", "down"])? == "up" },
         "release" => Act::Release { plan: args.plan()?, person: one_or_all(args)? },
+        "replay" => replay(args, place.calendar)?,
         "archive" => Act::Archive { before: before(args, place.calendar)? },
         "restart" | "crash" => {
             args.one_of("what goes down", &["all"])?;
@@ -79,6 +80,20 @@ fn one_or_all(args: &mut Args) -> Result<Option<Person>, Wrong> {
     }
     args.text("all")?;
     Ok(None)
+}
+
+fn replay(args: &mut Args, calendar: &Calendar) -> Result<Act, Wrong> {
+    let topic = args.one_of("a topic that is replayed", &["events", "changes"])?.to_owned();
+    args.one_of("what may stand here", &["from"])?;
+    let column = args.column();
+    let at = format!("{} {}", args.text("a day")?, args.text("a time")?);
+    let from = value::instant(&at, column, calendar)?;
+    let tells_missing = args.end().is_err();
+    if tells_missing {
+        args.one_of("what may stand here", &["telling"])?;
+        args.one_of("what may stand here", &["missing"])?;
+    }
+    Ok(Act::Replay { topic, from, tells_missing })
 }
 
 fn before(args: &mut Args, calendar: &Calendar) -> Result<Day, Wrong> {

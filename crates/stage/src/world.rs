@@ -63,6 +63,10 @@ pub trait World: Send {
         subject: &SubjectRef,
     ) -> anyhow::Result<Vec<String>>;
 
+    /// Has everything that a topic took in since an instant come once more; what was never told is told only if it
+    /// is to be.
+    async fn replay(&mut self, topic: &str, from: Millis, tells_missing: bool) -> anyhow::Result<()>;
+
     /// Writes the days before this one to a file and drops them.
     async fn archive(&mut self, before: Day) -> anyhow::Result<()>;
 }

@@ -10,7 +10,6 @@
 //! state that is safe. Make room, then restart.
 
 mod chores;
-mod codec;
 mod crowds;
 mod days;
 mod engine;

@@ -1,10 +1,13 @@
 //! The ports of the store, and what stands on them.
 //!
-//! [`port`] is the contract in our nouns: days, states, crowds, the journal, answers. [`embedded`] is the
-//! engine that needs nothing; [`conformance`] the promises every engine keeps, [`lying`] an engine that
-//! breaks each, and [`rough`] one that is as unpleasant as a real cluster may be.
+//! [`port`] is the contract in our nouns: days, states, crowds, the journal, answers; [`rows`] and [`codec`]
+//! are their bytes, the same on every engine. [`embedded`] is the engine that needs nothing;
+//! [`conformance`] the promises every engine keeps, [`lying`] an engine that breaks each, and [`rough`] one
+//! that is as unpleasant as a real cluster may be.
 
+pub mod codec;
 pub mod port;
+pub mod rows;
 pub mod world;
 
 pub mod conformance;

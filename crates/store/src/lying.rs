@@ -110,6 +110,8 @@ lies! {
     PartTooLarge breaks "a part has its size";
     /// Everybody belongs to every crowd, if one asks for them by name.
     EverybodyBelongs breaks "both sides of a crowd agree";
+    /// Whoever belongs has done so for ever.
+    SinceForgotten breaks "since when is known";
     /// All crowds of a tenant share their members.
     CrowdIgnored breaks "crowds are apart";
     /// Cells whose numbers differ only at their ends share their members.

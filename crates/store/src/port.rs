@@ -114,8 +114,14 @@ pub trait Crowds: Send + Sync {
         most: usize,
     ) -> Result<Members, StoreError>;
 
+    /// For each of these persons who belongs to the crowd beside it, the version by which they do; `None` for who
+    /// does not.
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError>;
+
     /// Whether each of these persons belongs to the crowd beside it.
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError>;
+    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
+        Ok(self.enrolled(of).await?.iter().map(Option::is_some).collect())
+    }
 }
 
 /// The right to send one attempt of one Ready.

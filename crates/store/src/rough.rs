@@ -171,8 +171,8 @@ impl Crowds for Rough {
         self.look(self.inner.members(tenant, crowd, from, most)).await
     }
 
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
-        self.look(self.inner.belongs(of)).await
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        self.look(self.inner.enrolled(of)).await
     }
 }
 

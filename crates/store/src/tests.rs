@@ -212,8 +212,8 @@ impl Crowds for Patient {
     ) -> Result<Members, StoreError> {
         patiently!(self.0.members(tenant, crowd, from, most))
     }
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
-        patiently!(self.0.belongs(of))
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        patiently!(self.0.enrolled(of))
     }
 }
 

@@ -4,14 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
-use crate::config::{Given, keys};
+use crate::{
+    config::{Given, keys},
+    house::Room,
+};
 
+mod repartition;
+mod replay;
 mod tell;
 mod tools;
 
 #[cfg(test)]
 mod tests;
 
+pub use repartition::Repartition;
+pub use replay::Replay;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
 pub use tools::{Archive, Explain, Release};
 
@@ -57,6 +64,9 @@ pub struct Shared {
     /// Whose events and persons these are
     #[arg(long, global = true, value_name = "TENANT", help_heading = "Everywhere")]
     pub tenant: Option<String>,
+    /// `embedded` or `production`
+    #[arg(long, global = true, value_name = "ENGINE", help_heading = "Everywhere")]
+    pub engine: Option<String>,
     /// What is logged, such as `info` or `info,digest=debug`
     #[arg(long, global = true, value_name = "FILTER", help_heading = "Everywhere")]
     pub log: Option<String>,
@@ -70,6 +80,12 @@ pub enum Command {
     /// Run the whole house in this process, with its page
     #[command(after_help = UP)]
     Up(Up),
+    /// Run some rooms of the house in this process, on engines that several processes share
+    #[command(after_help = RUN)]
+    Run(Run),
+    /// Make topics, tables and schemas that a house needs in production engines
+    #[command(after_help = MIGRATE)]
+    Migrate(Migrate),
     /// Publish a change, or a file of them
     #[command(after_help = tell::PUBLISH)]
     Publish(Publish),
@@ -100,6 +116,12 @@ pub enum Command {
     /// Close windows of a plan now, for one person or for all
     #[command(after_help = tools::RELEASE)]
     Release(Release),
+    /// Append records of a topic once more, to make good what went wrong; shows the plan unless it is to execute it
+    #[command(after_help = replay::REPLAY)]
+    Replay(Replay),
+    /// Give everything that lies by person another number of partitions, while no house runs
+    #[command(after_help = repartition::REPARTITION)]
+    Repartition(Repartition),
     /// Write old days to a file and drop them
     #[command(after_help = tools::ARCHIVE)]
     Archive(Archive),
@@ -124,6 +146,27 @@ other commands talk to the running house through that file. Ctrl-C lets every ro
 Examples:
   tidings up --catalogue examples/gallery --demo
   tidings up --catalogue my/catalogue --listen 127.0.0.1:0 --data-dir /var/lib/tidings";
+
+const RUN: &str = "\
+With `engine: production` alone. Each room may run in as many processes as you like, and several rooms in one; \
+together they are what `tidings up` is in one process. Nothing is made in the engines: `tidings migrate` does that. \
+Each process serves /health/live, /health/ready and /metrics at its own --listen; ingest also /v1, /u and the page, \
+and the other commands find it through admin.json in its data directory. SIGTERM lets every room finish what it has \
+in hand, and gives its partitions to the others.
+
+Examples:
+  tidings run ingest --listen 127.0.0.1:7280
+  tidings run fanout digest --listen 127.0.0.1:7281
+  tidings run sender keeper --listen 127.0.0.1:7282";
+
+const MIGRATE: &str = "\
+A line is printed for each thing that was done, or `nothing to do`. It may be repeated, also by two at once. \
+Partition counts are for life: topics that have another count than `partitions` are refused. With --check \
+nothing is done, and the exit code is 3 if there is anything to do.
+
+Examples:
+  tidings migrate
+  tidings migrate --check";
 
 const CONFIG: &str = "\
 Examples:
@@ -166,6 +209,26 @@ pub struct Up {
     /// Allow moving the clock forward, and begin with a little world
     #[arg(long)]
     pub demo: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The rooms
+    #[arg(value_name = "ROOM", required = true)]
+    pub rooms: Vec<Room>,
+    /// Folder of the catalogue
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub catalogue: Option<String>,
+    /// Address of this process's HTTP; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Migrate {
+    /// Only say what would be done
+    #[arg(long)]
+    pub check: bool,
 }
 
 #[derive(Debug, Args)]
@@ -235,12 +298,17 @@ impl Cli {
             given.extend(text.map(|text| Given { name, flag, text: text.to_owned() }));
         };
         add(keys::DATA_DIR, "--data-dir", self.shared.data_dir.as_deref());
+        add(keys::ENGINE, "--engine", self.shared.engine.as_deref());
         add(keys::TENANT, "--tenant", self.shared.tenant.as_deref());
         add(keys::LOG_FILTER, "--log", self.shared.log.as_deref());
         if let Command::Up(up) = &self.command {
             add(keys::CATALOGUE, "--catalogue", up.catalogue.as_deref());
             add(keys::LISTEN, "--listen", up.listen.as_deref());
             add(keys::DEMO, "--demo", up.demo.then_some("true"));
+        }
+        if let Command::Run(run) = &self.command {
+            add(keys::CATALOGUE, "--catalogue", run.catalogue.as_deref());
+            add(keys::LISTEN, "--listen", run.listen.as_deref());
         }
         if let Command::Explain(explain) = &self.command {
             add(keys::CATALOGUE, "--catalogue", explain.catalogue.as_deref());

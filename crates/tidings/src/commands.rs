@@ -14,9 +14,14 @@ mod bench;
 mod check;
 mod days;
 mod explain;
+mod live;
+mod migrate;
 mod quarantine;
 mod reach;
 mod release;
+mod repartition;
+mod replay;
+mod run;
 mod show;
 mod tell;
 mod up;
@@ -35,11 +40,17 @@ pub fn main() -> Result<(), Failure> {
             };
         }
     };
-    let Merged { config, sources } = merged(&cli)?;
+    let merged = merged(&cli)?;
+    if matches!(cli.command, Command::Config) {
+        return show::run(&merged, Out { json: cli.shared.json });
+    }
+    let config = merged.config;
     let Shared { json, .. } = cli.shared;
     let out = Out { json };
     match cli.command {
         Command::Up(_) => up::run(config, out),
+        Command::Run(run) => run::run(config, &run, out),
+        Command::Migrate(migrate) => migrate::run(&config, &migrate, out),
         Command::Publish(publish) => tell::publish(&config, publish, out),
         Command::Follow(follow) => tell::follow(&config, &follow, "tidings.follow", out),
         Command::Unfollow(follow) => tell::follow(&config, &follow, "tidings.unfollow", out),
@@ -50,10 +61,12 @@ pub fn main() -> Result<(), Failure> {
         Command::Days(days) => days::run(&config, &days, out),
         Command::Explain(explain) => explain::run(&config, &explain, out),
         Command::Release(release) => release::run(&config, &release, out),
+        Command::Replay(replay) => replay::run(&config, &replay, out),
+        Command::Repartition(asked) => repartition::run(&config, &asked, out),
         Command::Archive(archive) => archive::run(&config, &archive, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(&bench, out),
-        Command::Config => show::run(&Merged { config, sources }, out),
+        Command::Config => Ok(()),
         Command::Quarantine(what) => quarantine::run(&config, what, out),
     }
 }

@@ -1,32 +1,38 @@
 //! The configuration: one YAML file, the environment, flags, merged once into a plain struct. Nothing else
 //! in the program reads the environment, and nothing has a default of its own.
 //!
-//! [`keys`] lists what can be set, [`mod@file`] reads the YAML, [`merge`] puts everything together, [`show`]
-//! prints what came of it and from where.
+//! [`keys`] lists what can be set, [`mod@file`] reads the YAML, [`merge`] puts everything together, `settle`
+//! and `production` understand it, [`show`] prints what came of it and from where.
 
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
 };
 
-use model::Tenant;
+use model::{Tenant, partition::Partitions};
 use runtime::log::Format;
 use secrecy::SecretString;
+use wire::token::Secret;
 
 pub mod file;
 pub mod keys;
 pub mod merge;
 mod parse;
+mod production;
+mod settle;
 pub mod show;
 #[cfg(test)]
 mod tests;
 
-pub use merge::{Given, Merged};
+pub use merge::Given;
+pub use production::{Production, Registry};
+pub use settle::Merged;
 
 /// Everything that can be set, settled.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub data_dir: PathBuf,
+    pub engine: Engine,
     pub listen: SocketAddr,
     /// By which readers of mails reach the house; without a slash at its end.
     pub public_url: Option<String>,
@@ -34,12 +40,26 @@ pub struct Config {
     /// The folder of the catalogue; `up` needs one, the other commands do not.
     pub catalogue: Option<PathBuf>,
     pub api_keys: Vec<ApiKey>,
+    /// What links are signed with; the one in the data directory unless it is given.
+    pub secret: Option<Secret>,
+    /// The folder of the mails.
+    pub outbox: PathBuf,
+    pub partitions: Partitions,
     /// Bytes of disk that are never used; intake stops here, the rooms at half of it.
     pub disk_reserve: u64,
     /// Whether the clock may be moved forward, and an empty data directory is given a little world.
     pub demo: bool,
     pub log: Log,
     pub limits: Limits,
+}
+
+/// What the house stands on.
+#[derive(Clone, Debug)]
+pub enum Engine {
+    /// Files in the data directory, for one process.
+    Embedded,
+    /// Kafka, and ScyllaDB or Cassandra, for many.
+    Production(Box<Production>),
 }
 
 /// Who may speak for a tenant.

@@ -1,7 +1,8 @@
 //! The data directory: who holds it, how the command line finds the house that runs on it, and how far the
 //! demo's clock was moved.
 //!
-//! `topics/ store/ outbox/` belong to the engines; `lock` is held by the process that has them open;
+//! `topics/ store/ outbox/` belong to the engines; `lock` is held by the process that has them open, or by
+//! those that share the directory because their engines are elsewhere, one of which holds `lock.admin`;
 //! `admin.json` says where that process listens, and is there only while it does; `clock` is how many
 //! milliseconds the clock is ahead, so that time never goes back after a restart; `secret` is what the links
 //! of mails are signed with, for as long as there are such mails.
@@ -31,8 +32,8 @@ pub struct DataDir {
     path: PathBuf,
     /// Whether nothing was in it before.
     pub is_new: bool,
-    /// Held as long as this lives; the system lets go of it when the process ends, however it ends.
-    _lock: File,
+    /// Held as long as this lives; the system lets go of them when the process ends, however it ends.
+    _locks: Vec<File>,
 }
 
 /// Where a running house listens, and what opens its door.
@@ -56,27 +57,32 @@ struct AdminFile<'a> {
 impl DataDir {
     /// Takes hold of a directory, making it if it is not there. A second process is told of the first.
     pub fn hold(path: &Path) -> Result<Self, Failure> {
+        Self::open(path, |dir| {
+            let lock = lock(dir, "lock", File::try_lock)?;
+            sign(&lock)?;
+            Ok(vec![lock])
+        })
+    }
+
+    /// Takes a directory together with others that do the same; one of them is its `admin`.
+    pub fn share(path: &Path, is_admin: bool) -> Result<Self, Failure> {
+        Self::open(path, |dir| {
+            let mut locks = vec![lock(dir, "lock", File::try_lock_shared)?];
+            if is_admin {
+                let admin = lock(dir, "lock.admin", File::try_lock)?;
+                sign(&admin)?;
+                locks.push(admin);
+            }
+            Ok(locks)
+        })
+    }
+
+    fn open(path: &Path, locks: impl Fn(&Path) -> Result<Vec<File>, Failure>) -> Result<Self, Failure> {
         let made = |error| anyhow::Error::new(error).context(format!("make {}", path.display()));
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(made)?;
-        let name = path.join("lock");
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&name);
-        let mut lock = opened.with_context(|| format!("open {}", name.display()))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let pid = fs::read_to_string(&name).unwrap_or_default();
-                let path = path.display();
-                let who =
-                    if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
-                return Err(Failure::refused(format!("another tidings{who} has {path} open; one at a time")));
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(anyhow::Error::new(error).context(format!("lock {}", name.display())).into());
-            }
-        }
-        lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id())).context("write the lock")?;
+        let _locks = locks(path)?;
         let is_new = !path.join("topics").exists() && !path.join("store").exists();
-        Ok(Self { path: path.to_owned(), is_new, _lock: lock })
+        Ok(Self { path: path.to_owned(), is_new, _locks })
     }
 
     pub fn path(&self) -> &Path {
@@ -89,10 +95,6 @@ impl DataDir {
 
     pub fn store(&self) -> PathBuf {
         self.path.join("store")
-    }
-
-    pub fn outbox(&self) -> PathBuf {
-        self.path.join("outbox")
     }
 
     /// What the links of mails are signed with. Made once; another one would make every link in a mail that
@@ -127,6 +129,32 @@ impl DataDir {
             tracing::warn!(%error, "admin.json could not be removed");
         }
     }
+}
+
+/// Locks a file of a directory, or says who has it.
+fn lock(dir: &Path, name: &str, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<File, Failure> {
+    let name = dir.join(name);
+    let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&name);
+    let file = opened.with_context(|| format!("open {}", name.display()))?;
+    match lock(&file) {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let pid = fs::read_to_string(&name).unwrap_or_default();
+            let who =
+                if pid.trim().is_empty() { String::new() } else { format!(" (process {})", pid.trim()) };
+            let dir = dir.display();
+            Err(Failure::refused(format!("another tidings{who} has {dir} open; one at a time")))
+        }
+        Err(TryLockError::Error(error)) => {
+            Err(anyhow::Error::new(error).context(format!("lock {}", name.display())).into())
+        }
+    }
+}
+
+/// Writes into a lock whose it is.
+fn sign(mut lock: &File) -> Result<(), Failure> {
+    let signed = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
+    Ok(signed.context("write the lock")?)
 }
 
 impl Admin {
@@ -244,6 +272,23 @@ mod tests {
         assert!(second.to_string().contains(&format!("(process {})", std::process::id())), "{second}");
         drop(first);
         DataDir::hold(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn those_who_share_a_directory_have_one_admin_and_no_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let refused = |taken: Result<DataDir, Failure>| assert_eq!(taken.unwrap_err().code(), 3);
+        let admin = DataDir::share(dir.path(), true).unwrap();
+        let other = DataDir::share(dir.path(), false).unwrap();
+        refused(DataDir::share(dir.path(), true));
+        refused(DataDir::hold(dir.path()));
+        drop(admin);
+        DataDir::share(dir.path(), true).unwrap();
+        refused(DataDir::hold(dir.path()));
+        drop(other);
+        let owner = DataDir::hold(dir.path()).unwrap();
+        refused(DataDir::share(dir.path(), false));
+        drop(owner);
     }
 
     #[test]

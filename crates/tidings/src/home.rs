@@ -1,11 +1,12 @@
 //! Where a house lives: its engines opened, the house on them watched, and all of it closed again.
 //!
-//! A disk without room is the one trouble that goes away by itself. So the house is stopped in good order
-//! when its disk is down to half of the reserve, or when an engine has found it full (after which that
-//! engine takes nothing until it is opened anew), and opened again on the same directory when there is
-//! room. Any other trouble ends the process: nobody here could mend it.
+//! Two troubles go away by themselves. A disk without room: the house is stopped in good order when its disk
+//! is down to half of the reserve, or when an engine has found it full (after which that engine takes nothing
+//! until it is opened anew), and opened again on the same directory when there is room. And a cluster that
+//! was away for longer than a room waits: the house is opened again when it is back. Any other trouble ends
+//! the process: nobody here could mend it.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use axum::Router;
@@ -14,19 +15,21 @@ use courier::outbox::Outbox;
 use model::{Millis, civil::Zones};
 use runtime::{Shutdown, retry};
 use sender::Links;
-use store::{Answers as _, StoreError};
+use store::StoreError;
 use tokio::{
     task::spawn_blocking,
     time::{interval, timeout},
 };
-use topic::{TopicError, Topics as _};
-use wire::{token::Secret, topics};
+use topic::TopicError;
+use wire::token::Secret;
 
 use crate::{
-    config::Config,
+    config::{Config, Engine},
     datadir::{DataDir, DemoClock, disk_free, has_room},
-    house::{self, House},
-    http::{self, App, guard::Guard, page::Pages},
+    engines::{self, Opened, Trouble},
+    house::{self, House, Room},
+    http::{self, App, guard::Guard, page::Pages, waiting::Why},
+    say,
 };
 
 /// How often disk and engines are looked at.
@@ -38,8 +41,11 @@ const REQUESTS_TIME_MAX: Duration = Duration::from_secs(30);
 const REQUESTS_LOOK: Duration = Duration::from_millis(20);
 /// Engines that were just closed may need a moment to let go of their locks.
 const OPEN_TRIES: u32 = 8;
-/// The key of an answer that stands for a day, so that asking for it writes next to nothing.
-const WELL: &str = "well:up";
+/// How long a process waits at its start for engines that are away.
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+/// How often a house looks whether it has settled where its engines are elsewhere.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const MEASURE_LAG: Duration = Duration::from_secs(5);
 
 /// All that stays, whether or not there is a house.
 pub struct Site {
@@ -54,18 +60,14 @@ pub struct Site {
     pub address: String,
     /// What the links of mails are signed with.
     pub secret: Secret,
-}
-
-/// The engines of a directory.
-pub struct Engines {
-    topics: topic::embedded::Embedded,
-    store: Arc<store::embedded::Embedded>,
+    /// Which rooms live here.
+    pub rooms: BTreeSet<Room>,
 }
 
 /// A house on its engines.
 pub struct Home {
     house: Arc<House>,
-    engines: Engines,
+    engines: Opened,
 }
 
 /// How a house came to its end.
@@ -74,33 +76,66 @@ pub enum End {
     Asked,
     /// There is no room on the disk, as these words say.
     NoRoom(String),
+    /// An engine elsewhere does not answer.
+    Away(String),
     Failed(anyhow::Error),
 }
 
-/// Opens the engines of a directory, side by side.
-pub async fn engines(data: &DataDir, clock: &DemoClock) -> anyhow::Result<Engines> {
-    let (topics, store, time) = (data.topics(), data.store(), clock.clock().clone());
-    let topics = spawn_blocking(move || topic::embedded::Embedded::open(&topics, time));
-    let store = spawn_blocking(move || store::embedded::Embedded::open(&store));
-    // Both to their end: what is still being opened could not be closed.
-    let (topics, store) = (topics.await, store.await);
-    let topics = topics.context("open the topics")?.context("open the topics")?;
-    let store = store.context("open the store")?.context("open the store")?;
-    Ok(Engines { topics, store: Arc::new(store) })
-}
-
 impl Site {
+    /// Opens engines and house at the start: engines that are away are waited for a while, with a word.
+    pub async fn open(&self, migrates: bool) -> anyhow::Result<(Home, Router)> {
+        let say = |why: &str| say::talk(format!("waiting: {why}"));
+        if let Engine::Production(engines) = &self.config.engine
+            && migrates
+        {
+            let (clock, partitions) = (self.clock.clock(), self.config.partitions);
+            engines::patiently(Some(START_TIME_MAX), say, async || {
+                engines::migrate::reach(engines, clock).await
+            })
+            .await?;
+            for line in engines::migrate::migrate(engines, partitions, self.data.path(), clock).await? {
+                say::talk(line);
+            }
+        }
+        engines::patiently(Some(START_TIME_MAX), say, async || self.try_start().await).await
+    }
+
+    async fn try_start(&self) -> anyhow::Result<(Home, Router)> {
+        let engines = engines::open(&self.config, self.clock.clock(), self.foreign()).await?;
+        let started = self.start(engines.clone()).await;
+        if started.is_err()
+            && let Err(error) = engines.close().await
+        {
+            tracing::warn!(error = format!("{error:#}"), "engines on which no house started were not closed");
+        }
+        started
+    }
+
+    /// The topics of others that are read here.
+    fn foreign(&self) -> BTreeSet<String> {
+        self.catalogue.foreign_topics()
+    }
+
     /// Starts a house, and what answers for it.
-    pub async fn start(&self, engines: Engines) -> anyhow::Result<(Home, Router)> {
-        let Config { tenant, limits, api_keys, demo, disk_reserve, public_url, .. } = &self.config;
+    async fn start(&self, engines: Opened) -> anyhow::Result<(Home, Router)> {
+        engines::prepare(&engines, self.config.partitions, &self.foreign()).await?;
+        let Config { tenant, limits, api_keys, demo, disk_reserve, public_url, partitions, .. } =
+            &self.config;
         let mut settings = house::Config::usual(tenant.clone(), limits.lag);
+        settings.rooms = self.rooms.clone();
+        settings.partitions = *partitions;
+        settings.measure_lag = Some(MEASURE_LAG);
+        if let Engine::Production(_) = self.config.engine {
+            settings.look_again = Some(LOOK_AGAIN);
+        }
         let public_url = public_url.as_deref().unwrap_or(&self.address);
         settings.sender.links = Some(Links::new(public_url, self.secret.clone()));
         let intake = settings.ingest.clone();
         let stands_on = house::Engines {
-            topics: Arc::new(engines.topics.clone()),
-            store: engines.store.clone(),
+            topics: engines.topics(),
+            store: engines.store(),
             courier: self.outbox.clone(),
+            schemas: engines.schemas(),
         };
         let (catalogue, clock) = (self.catalogue.clone(), self.clock.clock().clone());
         let house = House::start(stands_on, catalogue, clock, Zones::system(), settings).await?;
@@ -119,15 +154,27 @@ impl Site {
             intake,
             pages: Pages::new()?,
             archive: http::Desk::default(),
+            replays: crate::replay::Desk::default(),
             unsubscribe: http::Unsubscribe::new(self.secret.clone()),
         };
-        Ok((Home { house, engines }, http::router(Arc::new(app), api_keys)))
+        let router = if self.rooms.contains(&Room::Ingest) { http::router } else { http::of_machines };
+        Ok((Home { house, engines }, router(Arc::new(app), api_keys)))
     }
 
     /// What answers while there is no house.
-    pub fn waiting(&self) -> Router {
-        let (guard, dir) = (self.guard.clone(), self.data.path().to_owned());
-        http::waiting::router(http::Waiting { guard, dir, needs: self.config.disk_reserve })
+    pub fn waiting(&self, why: Why) -> Router {
+        http::waiting::router(http::Waiting { guard: self.guard.clone(), why })
+    }
+
+    /// What answers while there is no room.
+    pub fn full(&self) -> Router {
+        self.waiting(Why::Full { dir: self.data.path().to_owned(), needs: self.config.disk_reserve })
+    }
+
+    /// Waits until engines that were away are back, and opens everything anew.
+    pub async fn come_back(&self) -> anyhow::Result<(Home, Router)> {
+        let say = |why: &str| tracing::warn!(why, "an engine is still away");
+        engines::patiently(None, say, async || self.try_start().await).await
     }
 
     /// Waits until there is room again, and opens everything anew.
@@ -147,10 +194,7 @@ impl Site {
     async fn try_open(&self) -> anyhow::Result<Option<(Home, Router)>> {
         let mut tries = 0;
         loop {
-            let opened = match engines(&self.data, &self.clock).await {
-                Ok(engines) => self.start(engines).await,
-                Err(error) => Err(error),
-            };
+            let opened = self.try_start().await;
             match opened {
                 Ok(opened) => return Ok(Some(opened)),
                 Err(error) if is_full(&error) => return Ok(None),
@@ -190,11 +234,19 @@ impl Home {
         loop {
             let failed = tokio::select! {
                 () = stop.wait() => return End::Asked,
-                error = self.house.failure() => Some(Trouble::Broken(format!("{error:#}"))),
+                error = self.house.failure() => Some(error),
                 _ = looks.tick() => None,
             };
-            let mut troubles = self.engines.troubles(site).await;
-            troubles.extend(failed);
+            if let Engine::Production(_) = site.config.engine {
+                match failed {
+                    Some(error) if house::is_passing(&error) => return End::Away(format!("{error:#}")),
+                    Some(error) => return End::Failed(error),
+                    None => continue,
+                }
+            }
+            let now = Millis(site.clock.clock().now());
+            let mut troubles = self.engines.troubles(&site.config.tenant, now).await;
+            troubles.extend(failed.map(|error| Trouble::Broken(format!("{error:#}"))));
             let free = disk_free(dir).inspect_err(|error| {
                 tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is");
             });
@@ -202,6 +254,11 @@ impl Home {
                 return end;
             }
         }
+    }
+
+    /// Whether nothing was ever said to this house.
+    pub async fn is_new(&self) -> anyhow::Result<bool> {
+        Ok(self.engines.is_new().await?)
     }
 
     /// Asks the rooms to stop, and waits for them.
@@ -212,7 +269,7 @@ impl Home {
     /// Stops the house and lets go of everything in the directory. Nobody may be sent to it any more; those
     /// who are with it already are waited for.
     pub async fn close(self) -> anyhow::Result<()> {
-        let Self { house, engines: Engines { topics, store } } = self;
+        let Self { house, engines } = self;
         match timeout(ORDERLY_TIME_MAX, house.stop()).await {
             // Why a room failed is known by now, and what it had in hand it takes up again.
             Ok(_) => {}
@@ -224,45 +281,13 @@ impl Home {
                 looks.tick().await;
             }
             drop(house);
-            while Arc::strong_count(&store) > 1 {
+            while engines.is_held() {
                 looks.tick().await;
             }
         };
         let held = "a request that does not end holds on to the engines, so they cannot be opened anew";
         timeout(REQUESTS_TIME_MAX, alone).await.map_err(|_| anyhow!(held))?;
-        let close = move || {
-            topics.close();
-            drop(store);
-        };
-        spawn_blocking(close).await.context("close the engines")
-    }
-}
-
-/// What is wrong with a part of a house.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Trouble {
-    Full(String),
-    Broken(String),
-}
-
-impl Engines {
-    /// What is wrong with the engines for good. Who writes to an engine whose write failed behind its back
-    /// is told; the rooms try again for as long as it takes, so somebody has to ask.
-    async fn troubles(&self, site: &Site) -> Vec<Trouble> {
-        let now = Millis(site.clock.clock().now());
-        let answer = self.store.answer(&site.config.tenant, WELL, Vec::new(), now);
-        let store = match timeout(LOOK, answer).await {
-            Ok(Err(StoreError::Full(why))) => Some(Trouble::Full(why)),
-            Ok(Err(StoreError::Broken(why))) => Some(Trouble::Broken(why)),
-            // Who is busy, and be it for long, is not broken.
-            Ok(Err(StoreError::Busy(_)) | Ok(_)) | Err(_) => None,
-        };
-        let topics = match self.topics.bounds(topics::EVENTS).await {
-            Err(TopicError::Full(why)) => Some(Trouble::Full(why)),
-            Err(TopicError::Refused(why) | TopicError::Broken(why)) => Some(Trouble::Broken(why)),
-            Err(TopicError::Busy(_)) | Ok(_) => None,
-        };
-        store.into_iter().chain(topics).collect()
+        engines.close().await
     }
 }
 
@@ -300,6 +325,7 @@ mod tests {
                 None => "goes on".to_owned(),
                 Some(End::Asked) => "asked".to_owned(),
                 Some(End::NoRoom(why)) => format!("waits: {why}"),
+                Some(End::Away(why)) => format!("is away: {why}"),
                 Some(End::Failed(error)) => format!("ends: {error}"),
             };
             assert_eq!(found, expect, "{free:?}");

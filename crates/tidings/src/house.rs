@@ -5,32 +5,45 @@
 //! takes the floor away as a crash would, and a room that fails stops the others and keeps its error.
 
 use std::{
+    collections::BTreeSet,
+    future::pending,
     pin::pin,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use anyhow::{Context as _, anyhow, bail};
 use catalogue::Catalogue;
 use courier::Courier;
-use model::civil::Zones;
+use model::{Millis, Tenant, civil::Zones};
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
-use store::Store;
+use store::{Store, StoreError};
 use tokio::{
     sync::{oneshot, watch},
     task::{JoinHandle, JoinSet},
+    time::{sleep, timeout},
 };
-use topic::Topics;
+use topic::{TopicError, Topics};
+use wire::{Schemas, topics};
 
 mod keeper;
+mod lag;
+mod presence;
 mod rooms;
 mod stages;
 #[cfg(test)]
 mod tests;
 
+use lag::Lag;
+use presence::Presence;
 use rooms::Furniture;
 
-pub use rooms::Config;
-pub use stages::{STAGES, Stage, StageView, declare, oldest_unread};
+pub use rooms::{Config, Room};
+pub use stages::{Reading, STAGES, Stage, StageView, declare, foreign_specs, specs};
+
+/// How long an engine may take to say that it is there.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
+/// The key of an answer that nobody gave; asking for it shows whether the store answers.
+const WELL: &str = "well:ready";
 
 /// What a house stands on.
 #[derive(Clone, Debug)]
@@ -38,6 +51,8 @@ pub struct Engines {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
     pub courier: Arc<dyn Courier>,
+    /// Who knows the schemas of upstream records.
+    pub schemas: Arc<dyn Schemas>,
 }
 
 /// A running house.
@@ -48,15 +63,29 @@ pub struct House {
     quiet: Quiet,
     shutdown: Shutdown,
     metrics: Metrics,
+    presence: Presence,
+    rooms: BTreeSet<Room>,
+    readings: Vec<Reading>,
+    tenant: Tenant,
+    look_again: Option<Duration>,
     /// What ended the house before it was asked to; `None` while all is well. Closed when all rooms ended.
-    failed: watch::Receiver<Option<Arc<str>>>,
+    failed: watch::Receiver<Option<Failed>>,
     crash: Mutex<Option<oneshot::Sender<()>>>,
     supervisor: JoinHandle<()>,
 }
 
+/// Why a house ended before it was asked to.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct Failed {
+    why: Arc<str>,
+    /// An engine was busy or away for longer than a room waits: the same may work a little later.
+    pub is_passing: bool,
+}
+
 impl House {
-    /// Declares the topics and starts every room. The rooms take what they were in the middle of from the
-    /// engines; [`House::settle`] says when they have.
+    /// Starts the rooms on topics that are there ([`declare`]). The rooms take what they were in the middle
+    /// of from the engines; [`House::settle`] says when they have.
     pub async fn start(
         engines: Engines,
         catalogue: Arc<Catalogue>,
@@ -64,11 +93,19 @@ impl House {
         zones: Zones,
         config: Config,
     ) -> anyhow::Result<Self> {
-        declare(&*engines.topics, config.partitions).await.context("declare the topics")?;
+        let (own, look_again, tenant) =
+            (config.rooms.clone(), config.look_again, config.ingest.tenant.clone());
+        let (measure_lag, readings) = (config.measure_lag, stages::readings(&catalogue));
         let furniture = Furniture::new(engines, catalogue, clock, zones, config.partitions)?;
         let (intake, rooms) = furniture.rooms(config)?;
-        let Furniture { engines, clock, quiet, shutdown, metrics, .. } = furniture;
+        let Furniture { engines, clock, quiet, shutdown, metrics, presence, .. } = furniture;
         let mut tasks = JoinSet::new();
+        if let Some(every) = measure_lag {
+            let of_own = readings.iter().filter(|reading| own.contains(&reading.room)).cloned().collect();
+            let lag = Lag::declare(&metrics, of_own, engines.topics.clone(), clock.clone())?;
+            let run = lag.run(every, shutdown.clone());
+            tasks.spawn(async move { ("the measuring of lag", run.await) });
+        }
         for room in rooms {
             // Counted as busy until its own loop is, so that nobody finds a quiet house before it is open.
             let opening = quiet.worker();
@@ -78,17 +115,29 @@ impl House {
         let (crash, crashed) = oneshot::channel();
         let supervisor = tokio::spawn(supervise(tasks, shutdown.clone(), fail, crashed));
         let crash = Mutex::new(Some(crash));
-        Ok(Self { engines, intake, clock, quiet, shutdown, metrics, failed, crash, supervisor })
+        Ok(Self {
+            engines,
+            intake,
+            clock,
+            quiet,
+            shutdown,
+            metrics,
+            presence,
+            rooms: own,
+            readings,
+            tenant,
+            look_again,
+            failed,
+            crash,
+            supervisor,
+        })
     }
 
     /// Lets every room finish what it has in hand. The error is that of the room that failed, if one did.
     pub async fn stop(&self) -> anyhow::Result<()> {
         self.shutdown.start();
         self.ended().await;
-        match self.failed.borrow().as_deref() {
-            None => Ok(()),
-            Some(why) => bail!("{why}"),
-        }
+        self.failed.borrow().clone().map_or(Ok(()), |failed| Err(failed.into()))
     }
 
     /// Ends every room where it stands, as a crash would: nothing is finished, nothing is handed back. When
@@ -102,27 +151,27 @@ impl House {
         self.ended().await;
     }
 
-    /// Returns when a room has failed, with its error. A house that is asked to stop never fails.
+    /// Returns when a room has failed, with its error, a [`Failed`]. A house that is asked to stop never fails.
     pub async fn failure(&self) -> anyhow::Error {
         let mut failed = self.failed.clone();
-        let why = failed.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
-        match why {
-            Some(why) => anyhow!("{why}"),
+        let failed = failed.wait_for(Option::is_some).await.ok().and_then(|failed| failed.clone());
+        match failed {
+            Some(failed) => failed.into(),
             // The supervisor has ended without a failure, so none will come.
-            None => std::future::pending().await,
+            None => pending().await,
         }
     }
 
     /// Returns when nothing is left to do before the clock moves: every group has committed all there is,
     /// nobody is at work and no sleeper is overdue; found so twice with nothing happening in between.
-    /// Sleeps nowhere: it looks again whenever somebody's work begins or ends.
+    /// It looks again whenever somebody's work begins or ends, and now and then where engines are elsewhere.
     pub async fn settle(&self) -> anyhow::Result<()> {
         let mut found = None;
         loop {
             let (idle, changes) = self.quiet.now();
             let calm = idle && self.awaits_the_clock() && self.is_caught_up().await?;
-            if let Some(why) = self.failed.borrow().as_deref() {
-                bail!("{why}");
+            if let Some(failed) = self.failed.borrow().clone() {
+                return Err(failed.into());
             }
             if calm && self.quiet.now() == (true, changes) {
                 if found == Some(changes) {
@@ -135,8 +184,27 @@ impl House {
             found = None;
             tokio::select! {
                 () = self.quiet.changed(changes) => {}
+                () = now_and_then(self.look_again) => {}
                 error = self.failure() => return Err(error),
             }
+        }
+    }
+
+    /// What keeps this house from working, if anything does; for everybody to read.
+    pub async fn unwell(&self) -> Option<String> {
+        if self.is_over() {
+            return Some("the house is stopping".to_owned());
+        }
+        let (Engines { topics, store, .. }, now) = (&self.engines, Millis(self.clock.now()));
+        let log = timeout(ANSWER_TIME_MAX, topics.bounds(topics::EVENTS));
+        let store = timeout(ANSWER_TIME_MAX, store.answered(&self.tenant, WELL, now));
+        let (log, store) = tokio::join!(log, store);
+        let awaited = self.presence.awaited();
+        match (log, store) {
+            (Ok(Ok(_)), Ok(Ok(_))) if awaited.is_empty() => None,
+            (Ok(Ok(_)), Ok(Ok(_))) => Some(format!("{} has not joined its group yet", awaited.join(", "))),
+            (Ok(Ok(_)), _) => Some("the store does not answer".to_owned()),
+            _ => Some("the log does not answer".to_owned()),
         }
     }
 
@@ -147,7 +215,12 @@ impl House {
 
     /// How far each stage is. The same right after a restart: it is asked of the log, not remembered.
     pub async fn stages(&self) -> anyhow::Result<Vec<StageView>> {
-        stages::views(&*self.engines.topics).await
+        stages::views(&*self.engines.topics, &self.readings).await
+    }
+
+    /// When the oldest record was appended that its room has not read; `None` if all is read.
+    pub async fn oldest_unread(&self) -> anyhow::Result<Option<Millis>> {
+        stages::oldest_unread(&*self.engines.topics, &self.readings).await
     }
 
     pub fn engines(&self) -> &Engines {
@@ -167,6 +240,10 @@ impl House {
         &self.metrics
     }
 
+    pub fn has(&self, room: Room) -> bool {
+        self.rooms.contains(&room)
+    }
+
     async fn ended(&self) {
         let mut failed = self.failed.clone();
         while failed.changed().await.is_ok() {}
@@ -177,8 +254,27 @@ impl House {
     }
 
     async fn is_caught_up(&self) -> anyhow::Result<bool> {
-        Ok(self.stages().await?.iter().all(|stage| stage.lag == 0))
+        match self.stages().await {
+            Ok(stages) => Ok(stages.iter().all(|stage| stage.lag == 0)),
+            // It is looked at again.
+            Err(error) if self.look_again.is_some() && is_passing(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
+}
+
+async fn now_and_then(every: Option<Duration>) {
+    match every {
+        Some(every) => sleep(every).await,
+        None => pending().await,
+    }
+}
+
+/// Whether an engine says that the same may work a little later.
+pub fn is_passing(error: &anyhow::Error) -> bool {
+    let log = matches!(error.downcast_ref(), Some(TopicError::Busy(_)));
+    log || matches!(error.downcast_ref(), Some(StoreError::Busy(_)))
+        || error.downcast_ref::<Failed>().is_some_and(|failed| failed.is_passing)
 }
 
 /// A house that is dropped is abandoned: its rooms must not outlive it.
@@ -192,12 +288,12 @@ impl Drop for House {
 async fn supervise(
     mut tasks: JoinSet<(&'static str, anyhow::Result<()>)>,
     shutdown: Shutdown,
-    fail: watch::Sender<Option<Arc<str>>>,
+    fail: watch::Sender<Option<Failed>>,
     crashed: oneshot::Receiver<()>,
 ) {
     let mut crashed = pin!(async {
         if crashed.await.is_err() {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
     });
     loop {
@@ -209,18 +305,18 @@ async fn supervise(
             }
             ended = tasks.join_next() => ended,
         };
-        let why = match ended {
+        let (why, is_passing) = match ended {
             None => return,
             Some(Ok((_, Ok(())))) if shutdown.started() => continue,
-            Some(Ok((name, Ok(())))) => format!("{name} ended by itself"),
-            Some(Ok((name, Err(error)))) => format!("{name}: {error:#}"),
-            Some(Err(error)) => format!("a room was cut off: {error}"),
+            Some(Ok((name, Ok(())))) => (format!("{name} ended by itself"), false),
+            Some(Ok((name, Err(error)))) => (format!("{name}: {error:#}"), is_passing(&error)),
+            Some(Err(error)) => (format!("a room was cut off: {error}"), false),
         };
         tracing::error!(why, "a room failed; the house stops");
         fail.send_if_modified(|failed| {
             // The first is the cause, the others mostly follow from it.
             let first = failed.is_none();
-            failed.get_or_insert_with(|| why.into());
+            failed.get_or_insert_with(|| Failed { why: why.into(), is_passing });
             first
         });
         shutdown.start();

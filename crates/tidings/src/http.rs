@@ -32,6 +32,7 @@ mod person;
 mod publish;
 mod quarantine;
 mod release;
+mod replay;
 #[cfg(test)]
 mod tests;
 mod unsubscribe;
@@ -61,6 +62,7 @@ pub struct App {
     pub intake: ingest::Config,
     pub pages: page::Pages,
     pub archive: Desk,
+    pub replays: crate::replay::Desk,
     pub unsubscribe: Unsubscribe,
 }
 
@@ -122,6 +124,15 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .layer(from_fn_with_state(app.clone(), guarded))
         // After the guard, and so outside of it.
         .merge(unsubscribe::routes().with_state(app))
+}
+
+/// The paths of a process without the way in: health and metrics.
+pub fn of_machines(app: Arc<App>, keys: &[ApiKey]) -> Router {
+    Router::new()
+        .merge(health::routes(&app, keys))
+        .fallback(page::missing)
+        .with_state(app.clone())
+        .layer(from_fn_with_state(app, guarded))
 }
 
 /// Around everything: who may ask, and what a browser may do with the answer.

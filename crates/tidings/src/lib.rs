@@ -3,12 +3,14 @@
 //! # Tour
 //!
 //! [`house`] runs every room on the engines it is given; [`http`] is its door and its page; [`datadir`] is
-//! the directory on which it stands, and [`home`] opens and closes all of that together. [`config`] is what
+//! the directory on which it stands, [`engines`] are the engines it has by its configuration, and [`home`] opens
+//! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
 //! house go through [`client`] and [`feed`]. [`days`], [`entries`] and [`quarantine`] are views that the
 //! command line, the page and clients have in common. [`say`] writes,
 //! [`failure`] knows the exit codes.
 
+pub mod engines;
 pub mod home;
 pub mod house;
 
@@ -20,6 +22,8 @@ pub mod explain;
 pub mod http;
 pub mod quarantine;
 pub mod release;
+pub mod repartition;
+pub mod replay;
 pub mod scenario;
 
 pub mod cli;

@@ -100,7 +100,7 @@ pub async fn settle(
     Ok(wanted.len())
 }
 
-async fn waiting(log: &dyn Topics) -> anyhow::Result<BTreeMap<u64, Quarantined>> {
+pub(crate) async fn waiting(log: &dyn Topics) -> anyhow::Result<BTreeMap<u64, Quarantined>> {
     let mut waiting = BTreeMap::new();
     for (partition, (mut from, end)) in (0..).zip(log.bounds(topics::QUARANTINE).await?) {
         while from < end {
@@ -132,22 +132,16 @@ fn note(waiting: &mut BTreeMap<u64, Quarantined>, record: Record) {
 
 /// The record as it was; where only its beginning was kept, as it still lies in its topic.
 async fn original(log: &dyn Topics, item: &Quarantined) -> anyhow::Result<NewRecord> {
-    let (key, value) = if item.cut {
+    let (key, value, headers) = if item.cut {
         let found = log.read(&item.topic, item.partition, item.offset, 1).await?;
         let Some(record) = found.into_iter().find(|record| record.offset == item.offset) else {
             bail!("{}[{}] at offset {} is gone by now", item.topic, item.partition, item.offset);
         };
-        (record.key, record.value)
+        (record.key, record.value, record.headers)
     } else {
-        (item.key.clone(), item.value.clone())
+        (item.key.clone(), item.value.clone(), item.headers.clone())
     };
-    Ok(NewRecord {
-        topic: item.topic.as_str().into(),
-        partition: item.partition,
-        key,
-        value,
-        headers: Vec::new(),
-    })
+    Ok(NewRecord { topic: item.topic.as_str().into(), partition: item.partition, key, value, headers })
 }
 
 fn settled(number: u64, item: &Quarantined, verdict: Verdict, now: Millis) -> anyhow::Result<NewRecord> {
@@ -158,6 +152,7 @@ fn settled(number: u64, item: &Quarantined, verdict: Verdict, now: Millis) -> an
         appended: item.at,
         key: item.key.clone(),
         value: None,
+        headers: Vec::new(),
         cut: item.cut,
         reason: verdict.said().to_owned(),
         at: now,

@@ -1,6 +1,6 @@
 //! What the tests of this crate share: a small catalogue, and a house on embedded engines in a folder.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -14,9 +14,9 @@ use model::{Tenant, civil::Zones};
 use runtime::Clock;
 use sender::Links;
 use tower::ServiceExt as _;
-use wire::token::Secret;
+use wire::{NoSchemas, token::Secret};
 
-use crate::house::{Config, Engines, House};
+use crate::house::{Config, Engines, House, declare};
 
 const CATALOGUE: &str = r#"
 catalogue: shop
@@ -79,8 +79,16 @@ pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
     let topics = topic::embedded::Embedded::open(&dir.join("topics"), clock.clone()).unwrap();
     let store = Arc::new(store::embedded::Embedded::open(&dir.join("store")).unwrap());
     let outbox = Arc::new(Outbox::open(&dir.join("outbox")).unwrap());
-    let engines = Engines { topics: Arc::new(topics.clone()), store, courier: outbox.clone() };
+    let engines = Engines {
+        topics: Arc::new(topics.clone()),
+        store,
+        courier: outbox.clone(),
+        schemas: Arc::new(NoSchemas),
+    };
     let mut config = Config::usual(Tenant::new("main").unwrap(), 1_000);
+    declare(&topics, config.partitions).await.unwrap();
+    // Once, at the beginning.
+    config.measure_lag = Some(Duration::from_secs(3_600));
     config.sender.links = Some(Links::new("http://127.0.0.1:7280", Secret::new(SECRET)));
     let house =
         House::start(engines, catalogue(), clock.clone(), Zones::bundled(), config.clone()).await.unwrap();

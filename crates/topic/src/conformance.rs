@@ -18,6 +18,7 @@ mod handover;
 mod log;
 mod state;
 mod turns;
+mod upkeep;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -61,7 +62,7 @@ impl Promise {
 
 /// All promises, simple ones first.
 pub fn promises() -> Vec<Promise> {
-    [log::PROMISES, state::PROMISES, groups::PROMISES, handover::PROMISES, turns::PROMISES]
+    [log::PROMISES, state::PROMISES, groups::PROMISES, handover::PROMISES, turns::PROMISES, upkeep::PROMISES]
         .into_iter()
         .flatten()
         .map(|(name, law, check)| Promise { name, law, check: *check })

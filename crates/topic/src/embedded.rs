@@ -1,7 +1,7 @@
 //! The engine that needs nothing: a log in one directory, for one process.
 //!
 //! [`writer`] is the one thread that writes: what waits shares one write and one confirmation of the disk.
-//! [`draft`] is such a write, [`declare`] and [`trim`] are the other two; [`tables`] and [`layout`] say how
+//! [`draft`] is such a write, [`declare`], [`remove`] and [`trim`] are the others; [`tables`] and [`layout`] say how
 //! it lies on the disk. Readers ask [`book`] how far everything reaches and [`read`] the records.
 //! [`group`] holds the groups of the process, [`share`] who of them has what, [`member`] is one of them.
 //!
@@ -21,7 +21,9 @@ use async_trait::async_trait;
 use runtime::Clock;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::port::{Member, Membership, NewRecord, Record, Standing, TopicError, TopicSpec, Topics};
+use crate::port::{
+    Member, Membership, NewRecord, Record, Standing, TopicError, TopicName, TopicSpec, Topics,
+};
 
 mod book;
 mod declare;
@@ -31,6 +33,7 @@ mod layout;
 mod member;
 mod quota;
 mod read;
+mod remove;
 mod share;
 mod tables;
 mod trim;
@@ -193,6 +196,21 @@ impl Topics for Embedded {
         self.engine.book.check()?;
         let topic = self.engine.book.topic(topic)?;
         Ok(self.engine.book.standing(group, &topic))
+    }
+
+    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
+        self.engine.book.check()?;
+        Ok(self.engine.groups.have_members(|found| &*found.name == group))
+    }
+
+    async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
+        let works = |group: &group::Group| group.topics.iter().any(|topic| topics.contains(&topic.name));
+        if self.engine.groups.have_members(works) {
+            let why = format!("a group has members that work on one of {topics:?}");
+            return Err(TopicError::Refused(why));
+        }
+        let topics = topics.to_vec();
+        self.engine.ask(|answer| Request::Remove { topics, answer }).await?
     }
 
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {

@@ -17,5 +17,5 @@ pub mod rough;
 
 pub use port::{
     Batch, CommitError, Happening, Headers, Member, Membership, Mode, NewRecord, Offsets, Record, Retention,
-    TopicError, TopicSpec, Topics, Turn,
+    TopicError, TopicName, TopicSpec, Topics, Turn,
 };

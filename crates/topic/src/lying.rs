@@ -4,7 +4,7 @@
 //! adapters really have.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -50,6 +50,12 @@ pub enum Lie {
     DropsHeaders,
     /// Takes a tombstone for nothing.
     ForgetsTombstones,
+    /// Says that topics are gone and leaves them.
+    KeepsRemoved,
+    /// Keeps what groups have committed in a topic for the next one of that name.
+    RemembersCommits,
+    /// Sees no members, as one does who asks the wrong protocol for them.
+    OverlooksMembers,
     /// Ends restoring a record too early, as one does who trusts a lagging end.
     MissesLast,
     /// Restores what a key was at first.
@@ -111,6 +117,9 @@ impl Lie {
         (Self::SinceLater, &["found by time"]),
         (Self::DropsHeaders, &["headers are kept"]),
         (Self::ForgetsTombstones, &["a tombstone takes away"]),
+        (Self::KeepsRemoved, &["taken away"]),
+        (Self::RemembersCommits, &["begun anew"]),
+        (Self::OverlooksMembers, &["members are known"]),
         (Self::MissesLast, &["state is complete"]),
         (Self::RestoresStale, &["state is the latest"]),
         (Self::MixesPartitions, &["state is per partition"]),
@@ -155,6 +164,7 @@ type RecordKey = (TopicName, u32, Vec<u8>);
 struct Memory {
     held: Mutex<Vec<NewRecord>>,
     first_values: Mutex<HashMap<RecordKey, Vec<u8>>>,
+    removed: Mutex<HashSet<TopicName>>,
     members: AtomicUsize,
 }
 
@@ -255,7 +265,24 @@ impl Topics for Lying {
         if self.tells(Lie::StandsBack) {
             standing.iter_mut().for_each(|s| s.committed = s.committed.saturating_sub(1));
         }
+        if self.memory.removed.lock().await.contains(topic) {
+            standing.iter_mut().for_each(|s| s.committed += 1);
+        }
         Ok(standing)
+    }
+
+    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
+        Ok(!self.tells(Lie::OverlooksMembers) && self.inner.has_members(group).await?)
+    }
+
+    async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
+        self.flush().await?;
+        match self.lie {
+            Some(Lie::KeepsRemoved) => return Ok(()),
+            Some(Lie::RemembersCommits) => self.memory.removed.lock().await.extend(topics.iter().cloned()),
+            _ => {}
+        }
+        self.inner.remove(topics).await
     }
 
     async fn join(&self, mut membership: Membership) -> Result<Box<dyn Member>, TopicError> {

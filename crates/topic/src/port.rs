@@ -11,7 +11,7 @@ use async_trait::async_trait;
 /// A topic's name.
 pub type TopicName = Arc<str>;
 
-/// What a topic is like. Partition counts are for life.
+/// What a topic is like. Its partition count is for as long as the topic lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicSpec {
     pub name: TopicName,
@@ -183,6 +183,18 @@ pub trait Topics: Send + Sync + fmt::Debug {
 
     /// Where a group stands in a topic; a partition never committed stands at its first offset.
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError>;
+
+    /// Whether a group has members now, in this process or in any other.
+    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
+        Err(TopicError::Refused(format!("this log cannot tell whether group `{group}` has members")))
+    }
+
+    /// Takes topics away with all they hold; one that is not there is no error. Declared again a topic
+    /// begins empty, with any partition count, and what groups had committed in it is forgotten (a cluster
+    /// may need a moment for that). Nobody may work on them. A crash may leave some of them there.
+    async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
+        Err(TopicError::Refused(format!("this log takes no topics away, also not {topics:?}")))
+    }
 
     /// Joins a group.
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError>;

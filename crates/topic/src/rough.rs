@@ -18,7 +18,9 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-use crate::port::{Member, Membership, NewRecord, Record, Standing, TopicError, TopicSpec, Topics};
+use crate::port::{
+    Member, Membership, NewRecord, Record, Standing, TopicError, TopicName, TopicSpec, Topics,
+};
 
 mod dice;
 mod member;
@@ -227,6 +229,17 @@ impl Topics for Rough {
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
         self.alive()?;
         self.while_alive(self.inner.standing(group, topic)).await?
+    }
+
+    async fn has_members(&self, group: &str) -> Result<bool, TopicError> {
+        self.alive()?;
+        self.while_alive(self.inner.has_members(group)).await?
+    }
+
+    async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
+        let crash = self.dies("removal", 0)?;
+        self.while_alive(self.inner.remove(topics)).await??;
+        self.die(crash, Crash::After)
     }
 
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {

@@ -18,7 +18,7 @@ use crate::{
     parts::Text,
 };
 
-static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("change", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("change", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 2] =

@@ -20,7 +20,7 @@ pub const LIST_MAX: usize = 10_000;
 /// Bytes that one length in a record may claim before anything is read: Avro's own bound, for the process.
 const ALLOCATION_MAX: usize = 4 * RECORD_BYTES_MAX;
 const MARKER: [u8; 2] = [0xC3, 0x01];
-const HEADER_BYTES: usize = 10;
+pub(crate) const HEADER_BYTES: usize = 10;
 const REASON_CHARS_MAX: usize = 300;
 
 /// Why something cannot be written.
@@ -92,16 +92,7 @@ struct Headers {
 
 impl Headers {
     fn new(schema: &Schema) -> Result<Self, String> {
-        let header = |print: [u8; 8]| {
-            let mut header = [0; HEADER_BYTES];
-            header[..2].copy_from_slice(&MARKER);
-            header[2..].copy_from_slice(&print);
-            header
-        };
-        Ok(Self {
-            written: header(fingerprint::standard(schema)?),
-            also: header(fingerprint::of_library(schema)?),
-        })
+        Ok(Self { written: header_of(schema)?, also: header(fingerprint::of_library(schema)?) })
     }
 
     fn are(&self, header: &[u8]) -> bool {
@@ -152,6 +143,19 @@ impl Codec {
         }
     }
 
+    /// By what our records begin.
+    pub(crate) fn header(&self) -> Result<[u8; HEADER_BYTES], WireError> {
+        self.versions.as_ref().map(|versions| versions.headers.written).map_err(|reason| self.unfit(reason))
+    }
+
+    /// Whether records that begin so are ours, or were once.
+    pub(crate) fn reads(&self, header: &[u8; HEADER_BYTES]) -> bool {
+        let known = |versions: &Versions| {
+            versions.headers.are(header) || versions.older.iter().any(|older| older.headers.are(header))
+        };
+        self.versions.as_ref().is_ok_and(known)
+    }
+
     /// Our schema, for files that name theirs.
     pub(crate) fn schema(&self) -> Result<&'static Schema, WireError> {
         self.versions.as_ref().map(|versions| versions.ours).map_err(|reason| self.unfit(reason))
@@ -159,9 +163,8 @@ impl Codec {
 
     /// Whether a file's schema is ours, or was once.
     pub(crate) fn knows(&self, schema: &Schema) -> Result<bool, Undecodable> {
-        let versions = self.versions.as_ref().map_err(Undecodable::new)?;
-        let header = Headers::new(schema).map_err(Undecodable::new)?.written;
-        Ok(versions.headers.are(&header) || versions.older.iter().any(|older| older.headers.are(&header)))
+        self.versions.as_ref().map_err(Undecodable::new)?;
+        Ok(self.reads(&header_of(schema).map_err(Undecodable::new)?))
     }
 
     /// Reads a value of a schema that is known.
@@ -231,6 +234,18 @@ impl io::Read for Watched<'_, '_> {
         self.short |= self.rest.len() < wanted.len();
         self.rest.read(wanted)
     }
+}
+
+/// By what a record of a schema begins.
+pub(crate) fn header_of(schema: &Schema) -> Result<[u8; HEADER_BYTES], String> {
+    fingerprint::standard(schema).map(header)
+}
+
+fn header(print: [u8; 8]) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    header[..2].copy_from_slice(&MARKER);
+    header[2..].copy_from_slice(&print);
+    header
 }
 
 /// Whether bytes begin as a single-object record does.

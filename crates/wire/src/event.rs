@@ -13,7 +13,7 @@ use crate::{
     parts::{Text, event_key},
 };
 
-static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("event", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("event", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 2] =

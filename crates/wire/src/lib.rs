@@ -7,7 +7,9 @@
 //! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries.
 //!
 //! A record is Avro in single-object encoding: two fixed bytes, the fingerprint of the schema it was
-//! written with, the datum. The schemas lie in `schemas/` and are built in; nothing is asked of a registry.
+//! written with, the datum. The schemas lie in `schemas/` and are built in. With a registry records travel in
+//! its frame instead ([`framing`]), which is no business of the rooms; [`mod@schemas`] lists ours and is the port by
+//! which others' are asked for. [`upstream`] reads what others send in formats of their own.
 //! To change one: copy it to `schemas/old/<name>.<version>.avsc`, add that file to the list in the record's
 //! own module, and only then edit; new fields need a default. What was written before stays readable, and
 //! readers go out before writers. The version is also in the names of the goldens and in the tests' table;
@@ -20,19 +22,24 @@ mod attributes;
 mod bytes;
 mod cell;
 mod codec;
+mod datum;
+mod debezium;
 mod fingerprint;
 mod finite;
 mod json;
 mod list;
 mod parts;
 
+pub mod framing;
 pub mod key;
+pub mod schemas;
 pub mod topics;
 
 pub mod change;
 pub mod cloud;
 pub mod event;
 pub mod slice;
+pub mod upstream;
 
 pub mod inbox;
 pub mod pending;
@@ -41,6 +48,7 @@ pub mod window;
 pub mod archive;
 pub mod quarantined;
 pub mod ready;
+pub mod replay;
 
 pub mod token;
 
@@ -52,3 +60,4 @@ pub use codec::{LIST_MAX, RECORD_BYTES_MAX, Undecodable, WireError};
 pub use inbox::{Did, Feedback, Inbox};
 pub use pending::{Announcement, Pending};
 pub use quarantined::{Quarantined, Unusable};
+pub use schemas::{NoSchema, NoSchemas, Schemas};

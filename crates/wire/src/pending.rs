@@ -31,7 +31,7 @@ pub struct Announcement {
     pub full: bool,
 }
 
-static CODEC: LazyLock<Codec> =
+pub(crate) static CODEC: LazyLock<Codec> =
     LazyLock::new(|| Codec::new("pending", &[include_str!("../../../schemas/pending.avsc")]));
 
 #[derive(Serialize, Deserialize)]

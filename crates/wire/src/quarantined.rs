@@ -8,13 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::{
     bytes::Blob,
     codec::{Codec, Undecodable, WireError},
+    list,
     parts::Text,
+    upstream::Headers,
 };
 
 /// Bytes of a value that are kept. What is too large to be read must still fit in here.
 pub const VALUE_BYTES_KEPT: usize = 512 * 1024;
 /// Bytes of a key that are kept.
 pub const KEY_BYTES_KEPT: usize = 1024;
+/// Headers that are kept, and bytes of all of them.
+pub const HEADERS_KEPT: usize = 64;
+pub const HEADER_BYTES_KEPT: usize = 16 * 1024;
 /// Bytes of a reason that are kept.
 pub const REASON_BYTES_KEPT: usize = 4 * 1024;
 
@@ -28,7 +33,9 @@ pub struct Quarantined {
     pub key: Vec<u8>,
     /// `None` for a tombstone.
     pub value: Option<Vec<u8>>,
-    /// Key, value or reason were longer than is kept: `encode` says so. The whole record lies where topic,
+    /// What stood beside the value.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// Key, value, headers or reason were longer than is kept: `encode` says so. The whole record lies where topic,
     /// partition and offset say.
     pub cut: bool,
     pub reason: String,
@@ -36,8 +43,13 @@ pub struct Quarantined {
     pub room: String,
 }
 
-static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("quarantined", &[include_str!("../../../schemas/quarantined.avsc")]));
+pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("quarantined", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] = [
+    include_str!("../../../schemas/quarantined.avsc"),
+    include_str!("../../../schemas/old/quarantined.1.avsc"),
+];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "quarantined")]
@@ -49,10 +61,19 @@ pub(crate) struct QuarantinedDto<'a> {
     appended: i64,
     key: Blob<'a>,
     value: Option<Blob<'a>>,
+    #[serde(with = "list")]
+    headers: Vec<HeaderDto<'a>>,
     cut: bool,
     reason: Text<'a>,
     at: i64,
     room: Text<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "header")]
+struct HeaderDto<'a> {
+    name: Text<'a>,
+    value: Blob<'a>,
 }
 
 /// A record that could not be used, where it lies.
@@ -76,10 +97,19 @@ pub fn of_record(record: Unusable<'_>, reason: impl Into<String>, room: &str, no
         appended: record.appended,
         key: record.key.to_vec(),
         value: record.value.map(<[u8]>::to_vec),
+        headers: Vec::new(),
         cut: false,
         reason: reason.into(),
         at: now,
         room: room.to_owned(),
+    }
+}
+
+impl Quarantined {
+    /// With what stood beside the value.
+    #[must_use]
+    pub fn with_headers(self, headers: &Headers) -> Self {
+        Self { headers: headers.to_vec(), ..self }
     }
 }
 
@@ -101,6 +131,8 @@ impl<'a> QuarantinedDto<'a> {
         };
         let key = kept(&record.key, KEY_BYTES_KEPT);
         let value = record.value.as_ref().map(|value| kept(value, VALUE_BYTES_KEPT));
+        let headers = HeaderDto::kept(&record.headers);
+        cut |= headers.len() < record.headers.len();
         let reason = &record.reason[..record.reason.floor_char_boundary(REASON_BYTES_KEPT)];
         cut |= reason.len() < record.reason.len();
         Self {
@@ -110,6 +142,7 @@ impl<'a> QuarantinedDto<'a> {
             appended: record.appended.0,
             key,
             value,
+            headers,
             cut,
             reason: reason.into(),
             at: record.at.0,
@@ -125,10 +158,32 @@ impl<'a> QuarantinedDto<'a> {
             appended: Millis(self.appended),
             key: self.key.0.into_owned(),
             value: self.value.map(|value| value.0.into_owned()),
+            headers: self.headers.into_iter().map(HeaderDto::model).collect(),
             cut: self.cut,
             reason: self.reason.into_owned(),
             at: Millis(self.at),
             room: self.room.into_owned(),
         })
+    }
+}
+
+impl<'a> HeaderDto<'a> {
+    /// The first ones that fit, each whole: half a header would say something else.
+    fn kept(headers: &'a Headers) -> Vec<Self> {
+        let mut room = HEADER_BYTES_KEPT;
+        let fits = |(name, value): &&(String, Vec<u8>)| {
+            let left = room.checked_sub(name.len() + value.len());
+            room = left.unwrap_or_default();
+            left.is_some()
+        };
+        let of = |(name, value): &'a (String, Vec<u8>)| Self {
+            name: name.as_str().into(),
+            value: Blob(Cow::Borrowed(value)),
+        };
+        headers.iter().take(HEADERS_KEPT).take_while(fits).map(of).collect()
+    }
+
+    fn model(self) -> (String, Vec<u8>) {
+        (self.name.into_owned(), self.value.0.into_owned())
     }
 }

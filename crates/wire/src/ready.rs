@@ -16,7 +16,7 @@ use crate::{
     parts::{ChannelDto, EntryKeyDto, ReasonDto, Text, entry_key, ready_id},
 };
 
-static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("ready", &SCHEMAS));
+pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("ready", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
 const SCHEMAS: [&str; 2] =

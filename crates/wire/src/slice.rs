@@ -13,7 +13,7 @@ use crate::{
     parts::Text,
 };
 
-static CODEC: LazyLock<Codec> =
+pub(crate) static CODEC: LazyLock<Codec> =
     LazyLock::new(|| Codec::new("slice", &[include_str!("../../../schemas/slice.avsc")]));
 
 #[derive(Serialize, Deserialize)]

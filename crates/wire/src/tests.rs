@@ -5,6 +5,7 @@ mod archive;
 mod cloud;
 mod older;
 mod samples;
+mod upstream;
 
 use std::{collections::BTreeMap, fmt::Debug, fs, path::PathBuf, sync::LazyLock};
 
@@ -384,7 +385,7 @@ fn a_record_is_put_aside_as_it_lay() {
         value: record.value.as_deref(),
     };
     let aside = quarantined::of_record(unusable, record.reason.as_str(), &record.room, record.at);
-    assert_eq!(aside, record);
+    assert_eq!(aside.with_headers(&record.headers), record);
     let tombstone = Unusable { value: None, ..unusable };
     assert_eq!(quarantined::of_record(tombstone, "x", "ingest", record.at).value, None);
 }
@@ -394,6 +395,7 @@ fn anything_can_be_put_aside() {
     let record = Quarantined {
         key: vec![1; 5_000],
         value: Some(vec![2; 3 * 1024 * 1024]),
+        headers: vec![("x".to_owned(), vec![3; 300]); 200],
         reason: "ä".repeat(5_000),
         ..samples::quarantined()
     };
@@ -401,6 +403,7 @@ fn anything_can_be_put_aside() {
     assert!(back.cut);
     assert_eq!(back.value.unwrap().len(), quarantined::VALUE_BYTES_KEPT);
     assert_eq!(back.key.len(), quarantined::KEY_BYTES_KEPT);
+    assert_eq!(back.headers.len(), 16 * 1024 / 301);
     assert!(record.reason.starts_with(&back.reason));
 }
 
@@ -451,7 +454,7 @@ fn records_do_not_pass_for_each_other() {
 #[test]
 fn topics_are_what_the_model_says() {
     for (name, partitions, _) in topics::all(Partitions::USUAL) {
-        let keyed = ![topics::CHANGES, topics::QUARANTINE].contains(&name);
+        let keyed = ![topics::CHANGES, topics::QUARANTINE, topics::REPLAYS].contains(&name);
         assert_eq!(partitions == Partitions::USUAL.count(), keyed, "{name}");
     }
 }
@@ -467,7 +470,7 @@ const VERSIONS: [(&str, u32, &str); 9] = [
     ("event", 2, "a5079a780a680505"),
     ("inbox", 2, "4212c7da8abc38b9"),
     ("pending", 1, "77cbf9341c05d1f3"),
-    ("quarantined", 1, "57b81a72e27fab80"),
+    ("quarantined", 2, "9c279e9c1afb97dd"),
     ("ready", 2, "6bb768801080a73a"),
     ("slice", 1, "ef45482c0dcb8dc7"),
     ("window", 2, "5701565c9fce7e28"),

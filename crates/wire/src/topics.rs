@@ -21,6 +21,8 @@ pub const WINDOWS: &str = "windows";
 pub const READY: &str = "ready";
 /// What could not be used, with the reason.
 pub const QUARANTINE: &str = "quarantine";
+/// What is kept of replays, keyed by their ids; compacted.
+pub const REPLAYS: &str = "replays";
 
 /// Partitions of `changes`: one consumer each, and order only matters within a source.
 pub const CHANGES_PARTITIONS: u32 = 8;
@@ -42,7 +44,7 @@ pub enum Keep {
 }
 
 /// Every topic: name, partitions, what it keeps.
-pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 8] {
+pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 9] {
     let many = partitions.count();
     [
         (CHANGES, CHANGES_PARTITIONS, Keep::Millis(REPLAY_MS)),
@@ -53,5 +55,6 @@ pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 8] {
         (WINDOWS, many, Keep::Latest),
         (READY, many, Keep::Millis(REPLAY_MS)),
         (QUARANTINE, 1, Keep::Millis(QUARANTINE_MS)),
+        (REPLAYS, 1, Keep::Latest),
     ]
 }

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::{
+    engines::Engines,
     faults,
     shell::{self, House},
     tally::{Tally, TestRun},
@@ -105,8 +106,9 @@ fn single(house: &House, arguments: &[&str]) -> Result<Tally> {
 fn tests(house: &House) -> Result<Tally> {
     let mut run = TestRun::default();
     let mut command = house.cargo(&workspace(&["test", "--no-fail-fast"]));
+    let engines = Engines::start(house)?;
     // Colours would stand in the middle of the lines that are counted.
-    let succeeded = shell::listen(command.env("CARGO_TERM_COLOR", "never"), |line| {
+    let succeeded = shell::listen(engines.tell(&mut command).env("CARGO_TERM_COLOR", "never"), |line| {
         println!("{line}");
         run.hear(line);
     })?;

@@ -1,11 +1,12 @@
 //! `cargo xtask`: the gate that every change passes, and the parts of it one can run alone.
 //!
 //! `tree` reads the workspace into memory, `tidy` are pure checks over it, `ci` runs the stages of the gate
-//! and counts, `faults` shows that each law's test fails when its law is broken.
+//! and counts, `engines` are what the tests need of the world, `faults` shows that each law's test fails when its law is broken.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool talks on its terminal")]
 #![allow(clippy::disallowed_methods, reason = "it measures how long a stage takes and waits for processes")]
 
 mod ci;
+mod engines;
 mod faults;
 mod lex;
 mod manifest;

@@ -30,13 +30,22 @@ pub struct Reads {
     pub fields: BTreeMap<String, BTreeSet<String>>,
 }
 
+/// What a text is for, and with it which filters it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sort {
+    Text,
+    Condition,
+    /// What a source's record means.
+    Source,
+}
+
 /// The walk: the scopes from outer to inner, and what was found.
 pub(crate) struct Walk<'a> {
     text: &'a str,
     pub scope: &'a Scope<'a>,
     /// Names that the text itself made, innermost last.
     pub inner: Vec<BTreeMap<String, Type>>,
-    pub in_condition: bool,
+    pub sort: Sort,
     pub findings: Vec<Finding>,
     pub reads: Reads,
 }
@@ -46,7 +55,7 @@ pub fn check_text(text: &str, scope: &Scope<'_>) -> Vec<Finding> {
     if let Some(finding) = too_long(text, false) {
         return vec![finding];
     }
-    let mut walk = Walk::new(text, scope, false);
+    let mut walk = Walk::new(text, scope, Sort::Text);
     match parse(text, "", minijinja::syntax::SyntaxConfig::default()) {
         Ok(ast::Stmt::Template(template)) => walk.body(&template.children),
         Ok(_) => {}
@@ -57,14 +66,24 @@ pub fn check_text(text: &str, scope: &Scope<'_>) -> Vec<Finding> {
 
 /// Checks one expression that must be true or false, and says what it reads.
 pub fn check_expression(text: &str, scope: &Scope<'_>) -> Result<Reads, Vec<Finding>> {
+    expression(text, scope, Sort::Condition, true)
+}
+
+/// Checks one expression about a record of others; it must be true or false, or may be anything.
+pub fn check_source(text: &str, scope: &Scope<'_>, is_condition: bool) -> Result<Reads, Vec<Finding>> {
+    expression(text, scope, Sort::Source, is_condition)
+}
+
+fn expression(text: &str, scope: &Scope<'_>, sort: Sort, is_condition: bool) -> Result<Reads, Vec<Finding>> {
     if let Some(finding) = too_long(text, true) {
         return Err(vec![finding]);
     }
-    let mut walk = Walk::new(text, scope, true);
+    let mut walk = Walk::new(text, scope, sort);
     match parse_expr(text) {
         Ok(expression) => {
             let of = walk.expression(&expression);
-            if walk.findings.is_empty() && !matches!(of, Type::Flag | Type::Any) {
+            let fits = !is_condition || matches!(of, Type::Flag | Type::Any);
+            if walk.findings.is_empty() && !fits {
                 let help = format!("say what about it: `{} is defined`, or compare it", text.trim());
                 walk.find(
                     expression.span(),
@@ -79,8 +98,8 @@ pub fn check_expression(text: &str, scope: &Scope<'_>) -> Result<Reads, Vec<Find
 }
 
 impl<'a> Walk<'a> {
-    fn new(text: &'a str, scope: &'a Scope<'a>, in_condition: bool) -> Self {
-        Self { text, scope, inner: Vec::new(), in_condition, findings: Vec::new(), reads: Reads::default() }
+    fn new(text: &'a str, scope: &'a Scope<'a>, sort: Sort) -> Self {
+        Self { text, scope, inner: Vec::new(), sort, findings: Vec::new(), reads: Reads::default() }
     }
 
     pub fn find(&mut self, span: Span, what: impl Into<String>, help: impl Into<Option<String>>) {

@@ -7,9 +7,9 @@ use minijinja::{
 
 use crate::{
     language::{
-        check::Walk,
+        check::{Sort, Walk},
         types::{Record, Type},
-        words::{FILTERS, Filter, Gives, TESTS, Takes},
+        words::{FILTERS, Filter, Gives, SOURCE_FILTERS, TESTS, Takes},
     },
     problem::{did_you_mean, one_of},
 };
@@ -237,7 +237,9 @@ impl Walk<'_> {
     fn filter(&mut self, call: &ast::Spanned<ast::Filter<'_>>) -> Type {
         let of = call.expr.as_ref().map_or(Type::Any, |expression| self.expression(expression));
         let arguments = self.arguments(&call.args);
-        let known = FILTERS.iter().filter(|filter| !(self.in_condition && filter.in_texts_only));
+        let is_text = self.sort == Sort::Text;
+        let more: &[Filter] = if self.sort == Sort::Source { &SOURCE_FILTERS } else { &[] };
+        let known = FILTERS.iter().filter(move |filter| is_text || !filter.in_texts_only).chain(more);
         let Some(filter) = known.clone().find(|filter| filter.name == call.name) else {
             let names = known.map(|filter| filter.name);
             let help = did_you_mean(call.name, names.clone())

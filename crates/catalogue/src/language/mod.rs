@@ -10,7 +10,7 @@ mod scope;
 mod types;
 mod words;
 
-pub use check::{Finding, Reads, check_expression, check_text};
-pub use scope::{condition_scope, headline_scope, mail_scope, says_scope};
+pub use check::{Finding, Reads, check_expression, check_source, check_text};
+pub use scope::{condition_scope, headline_scope, mail_scope, says_scope, source_scope};
 pub use types::{Scope, Type};
-pub use words::{FILTERS, Filter, Gives, TESTS, Takes, install};
+pub use words::{FILTERS, Filter, Gives, SOURCE_FILTERS, TESTS, Takes, install};

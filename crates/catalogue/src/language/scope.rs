@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     audience::{Audience, OTHER},
     language::types::{Scope, Type},
+    sources::Format,
     subjects::SubjectType,
 };
 
@@ -73,4 +74,27 @@ pub fn mail_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<Stri
     }
     scope.names.insert("unsubscribe".to_string(), Type::Url);
     scope
+}
+
+/// What a record of others says. Rows are not declared here, so any column may be asked for.
+pub fn source_scope(subjects: &BTreeMap<String, SubjectType>, format: Format) -> Scope<'_> {
+    let record = [
+        ("topic", Type::Text),
+        ("partition", Type::Number),
+        ("offset", Type::Number),
+        ("appended", Type::Number),
+    ];
+    let mut names = BTreeMap::from([
+        ("row".to_string(), Type::Any),
+        ("key".to_string(), Type::Any),
+        ("change".to_string(), Type::Text),
+        ("record".to_string(), Type::record("record", false, record)),
+    ]);
+    let more: &[&str] = match format {
+        Format::Debezium => &["before", "source"],
+        Format::CloudEvents => &["event"],
+        Format::Json | Format::Avro => &[],
+    };
+    names.extend(more.iter().map(|name| (name.to_string(), Type::Any)));
+    Scope { subjects, names }
 }

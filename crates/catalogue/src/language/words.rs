@@ -66,6 +66,16 @@ pub const FILTERS: [Filter; 16] = [
     text_only("urlencode", Takes::Text, Gives::Text, 0, 0),
 ];
 
+/// What only sources have: others write times as numbers, and numbers as texts. What is a time already stays.
+pub const SOURCE_FILTERS: [Filter; 6] = [
+    word("seconds", Takes::Anything, Gives::Text, 0, 0),
+    word("millis", Takes::Anything, Gives::Text, 0, 0),
+    word("micros", Takes::Anything, Gives::Text, 0, 0),
+    word("nanos", Takes::Anything, Gives::Text, 0, 0),
+    word("days", Takes::Anything, Gives::Text, 0, 0),
+    word("number", Takes::Anything, Gives::Number, 0, 0),
+];
+
 /// Every test there is: `x is defined`.
 pub const TESTS: [&str; 5] = ["defined", "undefined", "none", "odd", "even"];
 

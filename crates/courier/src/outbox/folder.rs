@@ -1,10 +1,15 @@
 //! Where mails lie: one file each, spread over 256 folders so that none grows too large.
+//!
+//! A mail is written in a drafts' folder that this opener alone has, and then linked to its place: of several
+//! processes with one mail, one links and the others find it there. Who is killed leaves a drafts' folder
+//! that nobody holds any more; the next opener clears it away.
 
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use sha2::{Digest, Sha256};
@@ -17,9 +22,13 @@ const SHOWN_CHARS_MAX: usize = 100;
 /// Files that are synced at the same time.
 const SYNCERS: usize = 16;
 
+/// Tells the drafts of one process apart.
+static DRAFTS: AtomicU64 = AtomicU64::new(0);
+
 #[derive(Debug)]
 pub(super) struct Folder {
     mails: PathBuf,
+    drafts: Drafts,
 }
 
 /// What became of a file.
@@ -42,20 +51,19 @@ impl Folder {
             }
         }
         sync(&mails)?;
+        let drafts = Drafts::open(&path.join("drafts"))?;
         sync(path)?;
-        Ok(Self { mails })
+        Ok(Self { mails, drafts })
     }
 
-    /// The names of all mails' files. What a crash left half-written goes.
+    /// The names of all mails' files.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for number in 0..=u8::MAX {
             for entry in fs::read_dir(self.mails.join(format!("{number:02x}")))? {
                 let entry = entry?;
                 let Ok(name) = entry.file_name().into_string() else { continue };
-                if name.ends_with(".tmp") {
-                    fs::remove_file(entry.path())?;
-                } else if name.ends_with(".eml") {
+                if name.ends_with(".eml") {
                     names.push(format!("{number:02x}/{name}"));
                 }
             }
@@ -89,36 +97,19 @@ impl Folder {
     /// Puts mails, no two with one id, in their places, each whole or not at all. They stay there for good
     /// once their folders are synced.
     pub(super) fn place_all(&self, mails: &[&Written]) -> Vec<io::Result<Placed>> {
-        let half = |path: &PathBuf| path.with_extension("tmp");
-        let begun: Vec<(PathBuf, io::Result<Option<File>>)> = mails
-            .iter()
-            .map(|mail| {
-                let path = self.path(&mail.message_id);
-                let begun = match path.try_exists() {
-                    Ok(true) => Ok(None),
-                    Ok(false) => write(&half(&path), &mail.bytes).map(Some),
-                    Err(error) => Err(error),
-                };
-                (path, begun)
-            })
-            .collect();
-        let done = in_parallel(begun, |(path, begun)| match begun {
-            Ok(None) => (path, Ok(Placed::Before)),
-            Ok(Some(file)) => (path, file.sync_all().map(|()| Placed::Now)),
-            Err(error) => (path, Err(error)),
-        });
-        let place = |(path, done): (PathBuf, io::Result<Placed>)| {
-            let done = match done {
-                Ok(Placed::Now) => fs::rename(half(&path), &path).map(|()| Placed::Now),
-                other => other,
+        let begin = |mail: &&Written| {
+            let path = self.path(&mail.message_id);
+            let draft = match path.try_exists() {
+                Ok(true) => Ok(None),
+                Ok(false) => self.drafts.write(&mail.bytes).map(Some),
+                Err(error) => Err(error),
             };
-            if done.is_err() {
-                // It would go when the folder is opened again; space may be what is wanting.
-                let _gone = fs::remove_file(half(&path));
-            }
-            done
+            (path, draft)
         };
-        done.into_iter().map(place).collect()
+        in_parallel(mails.iter().map(begin).collect(), |(path, draft)| match draft? {
+            None => Ok(Placed::Before),
+            Some(draft) => draft.place(&path),
+        })
     }
 
     /// Makes the places of these mails durable, each folder once.
@@ -156,10 +147,74 @@ fn digits(id: &str) -> String {
     Sha256::digest(id.as_bytes())[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<File> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    Ok(file)
+/// A folder of drafts that nobody else writes to, held as long as this lives.
+#[derive(Debug)]
+struct Drafts {
+    path: PathBuf,
+    _held: File,
+}
+
+impl Drafts {
+    /// A new one, after those that nobody holds have gone.
+    fn open(all: &Path) -> io::Result<Self> {
+        fs::create_dir_all(all)?;
+        // Two that open at once must not take each other's new folder for one that was left.
+        let opening = File::open(all)?;
+        opening.lock()?;
+        for entry in fs::read_dir(all)? {
+            let left = entry?.path();
+            match File::open(&left)?.try_lock() {
+                Ok(()) => fs::remove_dir_all(&left)?,
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        let mut number = 0_u64;
+        let path = loop {
+            let path = all.join(number.to_string());
+            match fs::create_dir(&path) {
+                Ok(()) => break path,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
+            }
+        };
+        let held = File::open(&path)?;
+        held.lock()?;
+        Ok(Self { path, _held: held })
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<Draft> {
+        let path = self.path.join(DRAFTS.fetch_add(1, Ordering::Relaxed).to_string());
+        let mut file = File::create(&path)?;
+        let draft = Draft { path, file: file.try_clone()? };
+        file.write_all(bytes)?;
+        Ok(draft)
+    }
+}
+
+/// A mail on its way to its place; gone from here when it has come there, or could not.
+struct Draft {
+    path: PathBuf,
+    file: File,
+}
+
+impl Draft {
+    fn place(self, place: &Path) -> io::Result<Placed> {
+        self.file.sync_all()?;
+        match fs::hard_link(&self.path, place) {
+            Ok(()) => Ok(Placed::Now),
+            // Another process was quicker.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Placed::Before),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // It would go when the folder is opened again; space may be what is wanting.
+        let _gone = fs::remove_file(&self.path);
+    }
 }
 
 fn sync(folder: &Path) -> io::Result<()> {

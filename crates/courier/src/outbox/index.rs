@@ -2,8 +2,9 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::{self, File, OpenOptions},
+    fs::{File, OpenOptions},
     io::{self, Read as _, Write as _},
+    os::unix::fs::FileExt as _,
     path::Path,
 };
 
@@ -20,9 +21,11 @@ const HEAD_BYTES_MAX: u64 = 64 * 1024;
 
 pub(super) struct Index {
     by_date: BTreeMap<(Millis, String), Summary>,
-    /// What was read of each mail, a line each, so that opening need not read the mails again. A line that
-    /// is missing or broken costs one reading.
+    /// What was read of each mail, a line each, so that opening need not read the mails again, and that
+    /// several processes know of each other's mails. A line that is missing or broken costs one reading.
     notes: File,
+    /// How far the notes have been read.
+    read: u64,
 }
 
 /// A line of the notes: the file's name, and what a summary has.
@@ -31,14 +34,9 @@ type Note = (String, String, String, String, i64, u64, Option<String>);
 impl Index {
     /// From the notes, and from the beginning of every mail that is not in them.
     pub(super) fn read(path: &Path, folder: &Folder) -> io::Result<Self> {
-        let path = path.join("mail.notes");
-        let mut known: HashMap<String, Summary> = HashMap::new();
-        if path.try_exists()? {
-            let text = fs::read(&path)?;
-            known.extend(text.split(|byte| *byte == b'\n').filter_map(noted));
-        }
-        let notes = OpenOptions::new().create(true).append(true).open(&path)?;
-        let mut index = Self { by_date: BTreeMap::new(), notes };
+        let notes = OpenOptions::new().create(true).read(true).append(true).open(path.join("mail.notes"))?;
+        let mut index = Self { by_date: BTreeMap::new(), notes, read: 0 };
+        let mut known: HashMap<String, Summary> = index.news()?.into_iter().collect();
         let mut head = Vec::new();
         for name in folder.names()? {
             if let Some(summary) = known.remove(&name) {
@@ -66,6 +64,25 @@ impl Index {
             let _noted = self.notes.write_all(format!("\n{line}\n").as_bytes());
         }
         self.insert(summary);
+    }
+
+    /// Takes in what other processes noted since the last time.
+    pub(super) fn refresh(&mut self) -> io::Result<()> {
+        for (_, summary) in self.news()? {
+            self.insert(summary);
+        }
+        Ok(())
+    }
+
+    /// The notes that were not read yet, with the names of their files.
+    fn news(&mut self) -> io::Result<Vec<(String, Summary)>> {
+        let mut text =
+            vec![0; usize::try_from(self.notes.metadata()?.len().saturating_sub(self.read)).unwrap_or(0)];
+        self.notes.read_exact_at(&mut text, self.read)?;
+        // The last line may still be on its way.
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        self.read += whole as u64;
+        Ok(text[..whole].split(|byte| *byte == b'\n').filter_map(noted).collect())
     }
 
     fn insert(&mut self, summary: Summary) {

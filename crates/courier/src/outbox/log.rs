@@ -3,7 +3,6 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
 };
 
@@ -21,42 +20,29 @@ pub struct Accepted {
 pub(super) struct Log {
     path: PathBuf,
     file: File,
-    /// The file's end may be half a line.
-    torn: bool,
 }
 
 impl Log {
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let path = folder.join("accepted.log");
-        let file = OpenOptions::new().create(true).read(true).append(true).open(&path)?;
+        let file = OpenOptions::new().create(true).append(true).open(&path)?;
         File::open(folder)?.sync_all()?;
-        let (mut last, bytes) = ([b'\n'], file.metadata()?.len());
-        if bytes > 0 {
-            // One byte of it: it has a line for every mail there ever was.
-            file.read_exact_at(&mut last, bytes - 1)?;
-        }
-        let torn = last != [b'\n'];
-        Ok(Self { path, file, torn })
+        Ok(Self { path, file })
     }
 
     /// Adds lines for good.
     pub(super) fn append(&mut self, lines: impl Iterator<Item = Accepted>) -> io::Result<()> {
-        let mut text = String::new();
+        // Another process may have been killed within a line; that one ends here.
+        let mut text = String::from("\n");
         for Accepted { message_id, ready, again } in lines {
             let which = if again { "again" } else { "first" };
             text.push_str(&format!("{message_id} {ready} {which}\n"));
         }
-        if text.is_empty() {
+        if text.len() == 1 {
             return Ok(());
         }
-        if self.torn {
-            text.insert(0, '\n');
-        }
-        self.torn = true;
         self.file.write_all(text.as_bytes())?;
-        self.file.sync_data()?;
-        self.torn = false;
-        Ok(())
+        self.file.sync_data()
     }
 
     /// All lines that are whole.

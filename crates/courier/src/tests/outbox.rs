@@ -102,11 +102,50 @@ async fn what_a_crash_left_half_written_is_no_mail() {
     let folder = TempDir::new().unwrap();
     let outbox = Outbox::open(folder.path()).unwrap();
     outbox.hand(&numbered(1), &Yes).await.unwrap();
-    let half = folder.path().join("mail/00/x-0000.tmp");
+    let half = folder.path().join("drafts/7/0");
+    fs::create_dir(half.parent().unwrap()).unwrap();
     fs::write(&half, b"half").unwrap();
-    let outbox = Outbox::open(folder.path()).unwrap();
+    let second = Outbox::open(folder.path()).unwrap();
     assert!(!half.exists());
-    assert_eq!(outbox.len(), 1);
+    assert_eq!(second.len(), 1);
+    // Drafts of one that is still open are not taken for left ones.
+    assert_eq!(outbox.hand(&numbered(2), &Yes).await.unwrap(), Handed::Accepted);
+}
+
+/// Several senders on one folder: each mail is there once, each acceptance is seen, and each of them can say
+/// what became of what another one sent.
+#[tokio::test]
+async fn processes_that_share_a_folder_know_of_each_others_mails() {
+    let folder = TempDir::new().unwrap();
+    let open = || Arc::new(Outbox::open(folder.path()).unwrap());
+    let (one, other) = (open(), open());
+    let handing = |outbox: &Arc<Outbox>, number: u32| {
+        let outbox = Arc::clone(outbox);
+        tokio::spawn(async move { outbox.hand(&numbered(number), &Yes).await.unwrap() })
+    };
+    let mut all = Vec::new();
+    for number in 0..40 {
+        assert_eq!(other.outcome(&numbered(number).message_id).await.unwrap(), Outcome::NotSent);
+        all.extend([handing(&one, number), handing(&other, number)]);
+    }
+    for handed in all {
+        assert_eq!(handed.await.unwrap(), Handed::Accepted);
+    }
+    for outbox in [&one, &other] {
+        assert_eq!((outbox.len(), outbox.list(100).len()), (40, 40));
+        for number in 0..40 {
+            assert_eq!(outbox.outcome(&numbered(number).message_id).await.unwrap(), Outcome::Sent);
+        }
+        let lines = outbox.accepted().await.unwrap();
+        assert_eq!((lines.len(), lines.iter().filter(|line| line.again).count()), (80, 40));
+    }
+    // One alone, after the other is gone.
+    drop(one);
+    other.hand(&numbered(40), &Yes).await.unwrap();
+    let third = open();
+    assert_eq!((third.len(), third.list(1)[0].headline.as_str()), (41, "Zwölf 40"));
+    let left: Vec<_> = fs::read_dir(folder.path().join("drafts")).unwrap().collect();
+    assert_eq!(left.len(), 2, "one each of those that are open");
 }
 
 /// Somebody who stops waiting leaves a mail that is whole or is not there, and no one else waits for ever.
@@ -163,7 +202,7 @@ async fn no_id_leads_out_of_the_folder() {
     let mut inside: Vec<_> =
         fs::read_dir(folder.path().join("outbox")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     inside.sort();
-    assert_eq!(inside, ["accepted.log", "mail", "mail.notes"]);
+    assert_eq!(inside, ["accepted.log", "drafts", "mail", "mail.notes"]);
 }
 
 /// Who asks what became of a mail is told of one that is still in the queue, too.

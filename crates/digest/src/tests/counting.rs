@@ -121,8 +121,8 @@ impl Crowds for Counting {
         self.inner.members(tenant, crowd, from, most).await
     }
 
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
-        self.inner.belongs(of).await
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        self.inner.enrolled(of).await
     }
 }
 

@@ -11,7 +11,11 @@ use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
 use store::{Crowds as _, Days as _, StateKey, States as _};
 use tempfile::TempDir;
 use topic::{NewRecord, Record, Retention, TopicSpec, Topics as _};
-use wire::{Announcement, topics};
+use wire::{
+    Announcement,
+    replay::{Again, Headers},
+    topics,
+};
 
 use super::watched::{Watch, WatchedStore, WatchedTopics};
 use crate::{
@@ -219,12 +223,21 @@ impl House {
     }
 
     pub async fn publish(&self, events: &[Event]) {
+        self.append(events, Vec::new()).await;
+    }
+
+    /// As a replay appends them.
+    pub async fn replay(&self, events: &[Event], is_quiet: bool) {
+        self.append(events, Again { replay: "r".into(), is_quiet }.headers()).await;
+    }
+
+    async fn append(&self, events: &[Event], headers: Headers) {
         let record = |event: &Event| NewRecord {
             topic: topics::EVENTS.into(),
             partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
             key: wire::key::subject(&event.tenant, &event.subject),
             value: Some(wire::event::encode(event).unwrap()),
-            headers: Vec::new(),
+            headers: headers.clone(),
         };
         self.topics.append(events.iter().map(record).collect()).await.unwrap();
     }

@@ -164,8 +164,8 @@ impl Crowds for WatchedStore {
         Ok(members)
     }
 
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
-        self.inner.belongs(of).await
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        self.inner.enrolled(of).await
     }
 }
 

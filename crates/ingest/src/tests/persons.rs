@@ -233,6 +233,7 @@ fn a_piece_is_not_much_longer_written_out() {
             score: Score::default(),
         };
         Admitted::Change(Change {
+            headers: Vec::new(),
             tenant: tenant(),
             what: "work.suggested".to_owned(),
             actor: None,

@@ -27,6 +27,11 @@ pub(super) const PROMISES: &[Promise] = &[
         check: |harness| Box::pin(leaving_is_a_row(harness)),
     },
     Promise {
+        name: "since when is known",
+        says: "whoever belongs does so by the version that stands, and who does not by none",
+        check: |harness| Box::pin(since_when(harness)),
+    },
+    Promise {
         name: "parts cover everybody once",
         says: "part after part names everybody who belongs throughout exactly once, and nobody who does not, while others come and go",
         check: |harness| Box::pin(covered(harness)),
@@ -131,6 +136,22 @@ async fn leaving_is_a_row(harness: &mut dyn Harness) -> Kept {
         same(&crowd, &all(&store, &crowd, 10).await?, &Vec::new())?;
         store.enrol(vec![enrolment("ann", &crowd, 10, true)?]).await?;
         held("a newer enrolment did not stand", belongs(&store, "ann", &crowd).await?)?;
+    }
+    Ok(())
+}
+
+async fn since_when(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    for crowd in one_of_each()? {
+        let of = (tenant("main")?, person("ann")?, crowd.clone());
+        for (version, on, expected) in
+            [(5, true, Some(5)), (7, true, Some(7)), (6, true, Some(7)), (8, false, None), (-3, true, None), (9, true, Some(9))]
+        {
+            store.enrol(vec![enrolment("ann", &crowd, version, on)?]).await?;
+            same(&crowd, &store.enrolled(std::slice::from_ref(&of)).await?, &vec![expected])?;
+        }
+        store = harness.crash(store).await?;
+        same(&crowd, &store.enrolled(&[of]).await?, &vec![Some(9)])?;
     }
     Ok(())
 }

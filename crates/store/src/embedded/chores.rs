@@ -10,11 +10,8 @@ use model::{
 };
 use runtime::clock::Stopwatch;
 
-use super::{
-    codec,
-    engine::{Engine, Table, failed},
-};
-use crate::port::StoreError;
+use super::engine::{Engine, Table, failed};
+use crate::{codec, port::StoreError};
 
 /// Between two rounds of chores.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);

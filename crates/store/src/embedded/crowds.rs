@@ -11,11 +11,14 @@ use model::{
 };
 
 use super::{
-    Embedded, codec,
+    Embedded,
     engine::{Engine, Table, failed},
     keys,
 };
-use crate::port::{Crowds, Members, StoreError};
+use crate::{
+    codec,
+    port::{Crowds, Members, StoreError},
+};
 
 /// A part ends after so many rows, also if most of them say that somebody left.
 const PAGE_ROWS_MAX: usize = 4 * SLICE_PERSONS_MAX;
@@ -55,17 +58,17 @@ impl Crowds for Embedded {
         self.look(most, move |engine| part(engine, &prefix, from.as_deref(), most)).await
     }
 
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
         let keys: Vec<Vec<u8>> =
             of.iter().map(|(tenant, person, crowd)| keys::member(tenant, crowd, person)).collect();
         self.look(keys.len(), move |engine| {
             let view = engine.view();
-            let is_on = |key| match view.get(engine.table(Table::Crowds), key) {
-                Ok(Some(value)) => codec::enrolment_back(&value).map(|(_, on)| on),
-                Ok(None) => Ok(false),
+            let since = |key| match view.get(engine.table(Table::Crowds), key) {
+                Ok(Some(value)) => codec::enrolment_back(&value).map(|(version, on)| on.then_some(version)),
+                Ok(None) => Ok(None),
                 Err(error) => Err(failed("reading an enrolment", &error)),
             };
-            keys.into_iter().map(is_on).collect()
+            keys.into_iter().map(since).collect()
         })
         .await
     }

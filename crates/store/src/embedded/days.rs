@@ -8,12 +8,15 @@ use model::{Day, Millis, Row, entry::DayKey, limits::DAY_ROWS_READ_MAX};
 
 use super::{
     Embedded,
-    codec::bad,
     engine::{Engine, failed},
     keys,
-    rows::{Encoder, Pair, row_back},
+    rows::{Encoder, Pair},
 };
-use crate::port::{DayPart, DayRows, Days, StoreError};
+use crate::{
+    codec::bad,
+    port::{DayPart, DayRows, Days, StoreError},
+    rows::row_back,
+};
 
 /// Rows by day.
 type Encoded = Vec<(Day, Vec<Pair>)>;

@@ -5,11 +5,14 @@ use fjall::{Readable as _, Snapshot};
 use model::{Millis, ReadyId, Tenant, limits::DAY_MS};
 
 use super::{
-    Embedded, codec,
+    Embedded,
     engine::{Engine, Table, failed},
     keys,
 };
-use crate::port::{Answers, Claim, Claimed, Journal, Journalled, Record, StoreError};
+use crate::{
+    codec,
+    port::{Answers, Claim, Claimed, Journal, Journalled, Record, StoreError},
+};
 
 #[async_trait]
 impl Journal for Embedded {

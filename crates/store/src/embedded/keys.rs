@@ -8,7 +8,7 @@ use model::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::port::StateKey;
+use crate::{codec::push_name, port::StateKey};
 
 const DAY_PREFIX: &str = "day/";
 
@@ -28,12 +28,6 @@ const CURSOR_BYTES_MAX: usize = 1_024;
 /// A cursor, which comes back from outside: what is longer than a key was never given out.
 pub(super) fn cursor(from: &[u8]) -> Vec<u8> {
     from[..from.len().min(CURSOR_BYTES_MAX)].to_vec()
-}
-
-/// Names have at most 128 bytes, so one byte holds their length.
-pub(super) fn push_name(out: &mut Vec<u8>, name: &str) {
-    out.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
-    out.extend_from_slice(name.as_bytes());
 }
 
 /// Takes a name off the front of a key.

@@ -9,12 +9,15 @@ use model::{
 };
 
 use super::{
-    Embedded, codec,
+    Embedded,
     engine::{Engine, Table, failed},
     keys,
     writer::Stage,
 };
-use crate::port::{StateKey, States, StoreError};
+use crate::{
+    codec,
+    port::{StateKey, States, StoreError},
+};
 
 #[async_trait]
 impl States for Embedded {

@@ -14,10 +14,12 @@ use runtime::clock::Stopwatch;
 
 use super::{engine::Table, *};
 use crate::{
+    codec,
     port::{
         Answers as _, Claim, Claimed, Crowds as _, DayRows, Days as _, Journal as _, Record, Recorded,
         StateKey, States as _,
     },
+    rows::row_back,
     world::{self, Wanted},
 };
 
@@ -113,7 +115,7 @@ proptest! {
     fn rows_survive_their_codec(row in any_row(), other in any_row()) {
         let mut encoder = rows::Encoder::default();
         let (key, value) = stored(&mut encoder, &row);
-        prop_assert_eq!(&rows::row_back(&key, &value).unwrap(), &row);
+        prop_assert_eq!(&row_back(&key, &value).unwrap(), &row);
         // Other rows have other keys, unless only their subjects or actors differ, which no event has.
         let (other_key, _) = stored(&mut encoder, &other);
         prop_assert_eq!(key == other_key, row == other);
@@ -150,7 +152,7 @@ proptest! {
         at in any::<prop::sample::Index>(), to in any::<u8>(),
     ) {
         let read_all = |key: &[u8], bytes: &[u8]| {
-            drop(rows::row_back(key, bytes));
+            drop(row_back(key, bytes));
             drop(codec::state_back(bytes));
             drop(codec::day_back(bytes));
             drop(keys::day_back(key, Day(0)));
@@ -167,7 +169,7 @@ proptest! {
         }
         let (key, value) = stored(&mut rows::Encoder::default(), &row);
         let state = codec::state(&state).unwrap();
-        prop_assert!(rows::row_back(&key, &value[..at.index(value.len())]).is_err());
+        prop_assert!(row_back(&key, &value[..at.index(value.len())]).is_err());
         prop_assert!(codec::state_back(&state[..at.index(state.len())]).is_err());
         for mut good in [value, state] {
             let at = at.index(good.len());

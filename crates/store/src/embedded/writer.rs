@@ -20,11 +20,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
     chores::Chores,
-    codec,
     engine::{Engine, POISONED, Table, failed, poisoned},
     rows::Pair,
 };
-use crate::port::StoreError;
+use crate::{codec, port::StoreError};
 
 /// Rows that may wait for the writer; a request counts as at least `ROWS_PER_REQUEST`.
 const ROWS_WAITING_MAX: usize = 32_768;

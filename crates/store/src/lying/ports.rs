@@ -217,14 +217,19 @@ impl Crowds for Lying {
         Ok(part)
     }
 
-    async fn belongs(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<bool>, StoreError> {
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
         self.settle().await?;
         let lied = |(tenant, person, crowd): &(Tenant, Person, Crowd)| {
             (self.tenant(tenant), self.person(person), self.crowd(crowd))
         };
         let of: Vec<_> = of.iter().map(lied).collect();
-        let belongs = self.inner.belongs(&of).await?;
-        Ok(belongs.into_iter().map(|on| on || self.tells(Lie::EverybodyBelongs)).collect())
+        let since = self.inner.enrolled(&of).await?;
+        let lied = |since: Option<i64>| match since {
+            Some(_) if self.tells(Lie::SinceForgotten) => Some(i64::MIN),
+            None if self.tells(Lie::EverybodyBelongs) => Some(0),
+            honest => honest,
+        };
+        Ok(since.into_iter().map(lied).collect())
     }
 }
 

@@ -17,6 +17,11 @@ fn clap_finds_no_fault() {
 fn what_makes_sense_is_read() {
     for line in [
         "tidings up --demo --catalogue c --listen 127.0.0.1:0",
+        "tidings up --engine production",
+        "tidings run ingest --listen 127.0.0.1:0",
+        "tidings run fanout digest sender keeper --engine production",
+        "tidings migrate",
+        "tidings migrate --check --json",
         "tidings publish a.b x:1 title=T --id 1 --actor ann --at 2026-11-21T09:00:00Z",
         "tidings publish --file -",
         "tidings publish --upstream -",
@@ -32,6 +37,8 @@ fn what_makes_sense_is_read() {
         "tidings check dir",
         "tidings bench",
         "tidings bench log --size 100 --json",
+        "tidings repartition --to 128",
+        "tidings repartition --to 1 --execute --json",
         "tidings config",
         "tidings quarantine list",
         "tidings quarantine show 1",
@@ -47,6 +54,9 @@ fn what_makes_no_sense_is_refused() {
     for line in [
         "tidings",
         "tidings upp",
+        "tidings run",
+        "tidings run kitchen",
+        "tidings migrate ingest",
         "tidings publish",
         "tidings publish a.b",
         "tidings publish --file f a.b x:1",
@@ -64,6 +74,10 @@ fn what_makes_no_sense_is_refused() {
         "tidings quarantine retry",
         "tidings quarantine drop --all 1",
         "tidings config --demo",
+        "tidings repartition",
+        "tidings repartition --to 0",
+        "tidings repartition --to 1025",
+        "tidings repartition 128",
     ] {
         assert!(parse(line).is_err(), "{line}");
     }

@@ -1,6 +1,6 @@
-//! Who answers a question about a data directory: the house that runs on it, or its files.
+//! Who answers a question about a data directory: the house that runs on it, or its engines.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
@@ -11,8 +11,9 @@ use topic::Topics;
 
 use crate::{
     client::Client,
-    config::Config,
+    config::{Config, Engine},
     datadir::{Admin, DataDir, DemoClock},
+    engines,
     failure::Failure,
 };
 
@@ -22,7 +23,7 @@ pub enum Reach {
     Files(Box<Files>),
 }
 
-/// The engines of a directory on which nothing runs, opened by this process.
+/// Engines opened by this process: those of a directory on which nothing runs, or those that are elsewhere.
 pub struct Files {
     pub runtime: Runtime,
     pub topics: Arc<dyn Topics>,
@@ -37,11 +38,18 @@ pub struct Files {
 /// Finds out who answers.
 pub fn reach(config: &Config) -> Result<Reach, Failure> {
     let dir = &config.data_dir;
-    if !dir.join("topics").exists() {
-        let dir = dir.display();
-        return Err(Failure::unreachable(format!("there is nothing in {dir} yet; `tidings up` begins it")));
-    }
-    match DataDir::hold(dir) {
+    let held = match config.engine {
+        Engine::Embedded if !dir.join("topics").exists() => {
+            let dir = dir.display();
+            return Err(Failure::unreachable(format!(
+                "there is nothing in {dir} yet; `tidings up` begins it"
+            )));
+        }
+        Engine::Embedded => DataDir::hold(dir),
+        // The others need not be gone: a process with the way in is asked, without one the engines are.
+        Engine::Production(_) => DataDir::share(dir, true),
+    };
+    match held {
         Ok(held) => Ok(Reach::Files(Box::new(files(config, held)?))),
         // By the house that runs on it, or by somebody who does not say so (yet, or any more).
         Err(Failure::Refused(held)) => match Admin::read(dir)? {
@@ -55,9 +63,8 @@ pub fn reach(config: &Config) -> Result<Reach, Failure> {
 fn files(config: &Config, held: DataDir) -> Result<Files, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let clock = DemoClock::open(held.path())?.clock().clone();
-    let topics = topic::embedded::Embedded::open(&held.topics(), clock.clone()).context("open the topics")?;
-    let store = store::embedded::Embedded::open(&held.store()).context("open the store")?;
-    let (topics, store): (Arc<dyn Topics>, Arc<dyn Store>) = (Arc::new(topics), Arc::new(store));
+    let opened = runtime.block_on(engines::open(config, &clock, BTreeSet::new()))?;
     let catalogue = config.catalogue.as_deref().and_then(|dir| Catalogue::load(dir).ok());
+    let (topics, store) = (opened.topics(), opened.store());
     Ok(Files { runtime, topics, store, clock, catalogue, _held: held })
 }

@@ -9,6 +9,29 @@ pub struct Key {
     /// What holds without being set; `None` is nothing at all.
     pub default: Option<&'static str>,
     pub help: &'static str,
+    pub form: Form,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    One,
+    /// Meant from the folder of the file in which it stands.
+    Path,
+    /// A list, or one text with commas; kept as that text.
+    List,
+    /// A map, also in the environment: `{a: 1}`; kept as lines of `a=1`.
+    Map,
+    /// Never shown; `<name>_file` names a file that holds it.
+    Secret,
+    ApiKeys,
+}
+
+impl Key {
+    /// Whether only production engines know it.
+    pub fn is_of_production(&self) -> bool {
+        ["kafka.", "cql.", "registry."].iter().any(|section| self.name.starts_with(section))
+    }
 }
 
 const fn key(
@@ -17,24 +40,45 @@ const fn key(
     default: Option<&'static str>,
     help: &'static str,
 ) -> Key {
-    Key { name, environment, default, help }
+    Key { name, environment, default, help, form: Form::One }
+}
+
+const fn of(form: Form, name: &'static str, environment: &'static str, help: &'static str) -> Key {
+    Key { name, environment, default: None, help, form }
 }
 
 pub const DATA_DIR: &str = "data_dir";
+pub const ENGINE: &str = "engine";
 pub const LISTEN: &str = "listen";
 pub const PUBLIC_URL: &str = "public_url";
 pub const TENANT: &str = "tenant";
 pub const CATALOGUE: &str = "catalogue";
 pub const API_KEYS: &str = "api_keys";
+pub const SECRET: &str = "secret";
+pub const OUTBOX: &str = "outbox";
+pub const PARTITIONS: &str = "partitions";
 pub const DISK_RESERVE: &str = "disk_reserve";
 pub const DEMO: &str = "demo";
 pub const LOG_FILTER: &str = "log.filter";
 pub const LOG_FORMAT: &str = "log.format";
 pub const LIMITS_LAG: &str = "limits.lag";
 
+/// The engines of one machine, or of many.
+pub const EMBEDDED: &str = "embedded";
+pub const PRODUCTION: &str = "production";
+
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 11] = [
-    key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept"),
+pub const KEYS: [Key; 47] = [
+    Key {
+        form: Form::Path,
+        ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
+    },
+    key(
+        ENGINE,
+        "TIDINGS_ENGINE",
+        Some(EMBEDDED),
+        "`embedded`: everything in the data directory; `production`: Kafka and ScyllaDB or Cassandra",
+    ),
     key(
         LISTEN,
         "TIDINGS_LISTEN",
@@ -48,8 +92,31 @@ pub const KEYS: [Key; 11] = [
         "the address by which readers of mails reach it, for the links in them; the one it listens on unless set",
     ),
     key(TENANT, "TIDINGS_TENANT", Some("main"), "whose events and persons these are, where nobody says"),
-    key(CATALOGUE, "TIDINGS_CATALOGUE", None, "folder of the catalogue"),
-    key(API_KEYS, "TIDINGS_API_KEY", None, "who may speak for which tenant; needed beyond this machine"),
+    of(Form::Path, CATALOGUE, "TIDINGS_CATALOGUE", "folder of the catalogue"),
+    of(
+        Form::ApiKeys,
+        API_KEYS,
+        "TIDINGS_API_KEY",
+        "who may speak for which tenant; needed beyond this machine",
+    ),
+    of(
+        Form::Secret,
+        SECRET,
+        "TIDINGS_SECRET",
+        "what the links of mails are signed with, 64 hexadecimal digits; the one in the data directory unless set",
+    ),
+    of(
+        Form::Path,
+        OUTBOX,
+        "TIDINGS_OUTBOX",
+        "folder of the mails, the same for all processes that send; in the data directory unless set",
+    ),
+    key(
+        PARTITIONS,
+        "TIDINGS_PARTITIONS",
+        Some("64"),
+        "into how many parts persons and subjects are divided; for life",
+    ),
     key(
         DISK_RESERVE,
         "TIDINGS_DISK_RESERVE",
@@ -62,7 +129,12 @@ pub const KEYS: [Key; 11] = [
         Some("false"),
         "a clock that can be moved forward, and a little world to begin with",
     ),
-    key(LOG_FILTER, "TIDINGS_LOG_FILTER", Some("info"), "what is logged, such as `info,digest=debug`"),
+    key(
+        LOG_FILTER,
+        "TIDINGS_LOG_FILTER",
+        Some("info,scylla=off"),
+        "what is logged, such as `info,digest=debug`",
+    ),
     key(LOG_FORMAT, "TIDINGS_LOG_FORMAT", Some("text"), "`text` or `json`"),
     key(
         LIMITS_LAG,
@@ -70,8 +142,141 @@ pub const KEYS: [Key; 11] = [
         Some("100000"),
         "records a stage may be behind before intake answers 429",
     ),
+    of(Form::List, KAFKA_BROKERS, "TIDINGS_KAFKA_BROKERS", "some brokers, as host:port"),
+    key(KAFKA_PREFIX, "TIDINGS_KAFKA_PREFIX", Some(""), "before the names of topics and groups"),
+    key(
+        KAFKA_PROTOCOL,
+        "TIDINGS_KAFKA_PROTOCOL",
+        Some("classic"),
+        "how groups share partitions: `classic`, or `consumer` (KIP-848, Kafka 4.0 and newer)",
+    ),
+    key(
+        KAFKA_INSTANCE,
+        "TIDINGS_KAFKA_INSTANCE",
+        None,
+        "this process's own name; a restart under it within the session keeps its partitions",
+    ),
+    key(KAFKA_REPLICATION, "TIDINGS_KAFKA_REPLICATION", Some("3"), "brokers that keep each record"),
+    key(
+        KAFKA_MIN_INSYNC,
+        "TIDINGS_KAFKA_MIN_INSYNC",
+        Some("2"),
+        "brokers that must have a record before it counts",
+    ),
+    key(
+        KAFKA_SESSION,
+        "TIDINGS_KAFKA_SESSION",
+        Some("45s"),
+        "after how much silence a process counts as gone (protocol classic)",
+    ),
+    key(
+        KAFKA_TRANSACTION,
+        "TIDINGS_KAFKA_TRANSACTION",
+        Some("60s"),
+        "how long a transaction may take before the brokers end it",
+    ),
+    key(KAFKA_USER, "TIDINGS_KAFKA_USER", None, "who we are to the brokers"),
+    of(Form::Secret, KAFKA_PASSWORD, "TIDINGS_KAFKA_PASSWORD", "and the password"),
+    key(
+        KAFKA_MECHANISM,
+        "TIDINGS_KAFKA_MECHANISM",
+        Some("scram-sha-512"),
+        "how the password is proved: `plain`, `scram-sha-256` or `scram-sha-512`",
+    ),
+    key(KAFKA_TLS, "TIDINGS_KAFKA_TLS", Some("false"), "whether connections are encrypted"),
+    of(
+        Form::Path,
+        KAFKA_CA,
+        "TIDINGS_KAFKA_CA",
+        "who vouches for the brokers, a PEM file; whom the machine trusts unless set",
+    ),
+    of(
+        Form::Path,
+        KAFKA_CERTIFICATE,
+        "TIDINGS_KAFKA_CERTIFICATE",
+        "our certificate, a PEM file, where brokers ask for one",
+    ),
+    of(Form::Path, KAFKA_KEY, "TIDINGS_KAFKA_KEY", "the key of our certificate, a PEM file"),
+    of(
+        Form::Map,
+        KAFKA_PROPERTIES,
+        "TIDINGS_KAFKA_PROPERTIES",
+        "properties of librdkafka, which win over all others: `{socket.keepalive.enable: true}`",
+    ),
+    of(Form::List, CQL_CONTACT_POINTS, "TIDINGS_CQL_CONTACT_POINTS", "some nodes, as host:port"),
+    key(CQL_KEYSPACE, "TIDINGS_CQL_KEYSPACE", Some("tidings"), "the keyspace; its journal has one beside it"),
+    key(CQL_DATACENTER, "TIDINGS_CQL_DATACENTER", None, "our data centre, where the cluster has several"),
+    of(
+        Form::Map,
+        CQL_REPLICATION,
+        "TIDINGS_CQL_REPLICATION",
+        "copies in each data centre, `{dc1: 3}`; unless set 3, or 1 where there is one node",
+    ),
+    key(CQL_USER, "TIDINGS_CQL_USER", None, "who we are to the nodes"),
+    of(Form::Secret, CQL_PASSWORD, "TIDINGS_CQL_PASSWORD", "and the password"),
+    key(CQL_TLS, "TIDINGS_CQL_TLS", Some("false"), "whether connections are encrypted"),
+    of(Form::Path, CQL_CA, "TIDINGS_CQL_CA", "who vouches for the nodes, a PEM file"),
+    of(
+        Form::Path,
+        CQL_CERTIFICATE,
+        "TIDINGS_CQL_CERTIFICATE",
+        "our certificate, a PEM file, where nodes ask for one",
+    ),
+    of(Form::Path, CQL_KEY, "TIDINGS_CQL_KEY", "the key of our certificate, a PEM file"),
+    key(CQL_IN_FLIGHT, "TIDINGS_CQL_IN_FLIGHT", Some("256"), "requests that are under way at once, at most"),
+    key(CQL_TIMEOUT, "TIDINGS_CQL_TIMEOUT", Some("5s"), "how long one request may take"),
+    of(
+        Form::List,
+        REGISTRY_URL,
+        "TIDINGS_REGISTRY_URL",
+        "the schema registry, by the root of its Confluent API; none unless set",
+    ),
+    key(REGISTRY_USER, "TIDINGS_REGISTRY_USER", None, "who we are to the registry"),
+    of(Form::Secret, REGISTRY_PASSWORD, "TIDINGS_REGISTRY_PASSWORD", "and the password"),
+    of(
+        Form::Path,
+        REGISTRY_CA,
+        "TIDINGS_REGISTRY_CA",
+        "who vouches for the registry, a PEM file; whom the machine trusts unless set",
+    ),
 ];
 
+pub const KAFKA_BROKERS: &str = "kafka.brokers";
+pub const KAFKA_PREFIX: &str = "kafka.prefix";
+pub const KAFKA_PROTOCOL: &str = "kafka.protocol";
+pub const KAFKA_INSTANCE: &str = "kafka.instance";
+pub const KAFKA_REPLICATION: &str = "kafka.replication";
+pub const KAFKA_MIN_INSYNC: &str = "kafka.min_insync";
+pub const KAFKA_SESSION: &str = "kafka.session";
+pub const KAFKA_TRANSACTION: &str = "kafka.transaction";
+pub const KAFKA_USER: &str = "kafka.user";
+pub const KAFKA_PASSWORD: &str = "kafka.password";
+pub const KAFKA_MECHANISM: &str = "kafka.mechanism";
+pub const KAFKA_TLS: &str = "kafka.tls";
+pub const KAFKA_CA: &str = "kafka.ca";
+pub const KAFKA_CERTIFICATE: &str = "kafka.certificate";
+pub const KAFKA_KEY: &str = "kafka.key";
+pub const KAFKA_PROPERTIES: &str = "kafka.properties";
+pub const CQL_CONTACT_POINTS: &str = "cql.contact_points";
+pub const CQL_KEYSPACE: &str = "cql.keyspace";
+pub const CQL_DATACENTER: &str = "cql.datacenter";
+pub const CQL_REPLICATION: &str = "cql.replication";
+pub const CQL_USER: &str = "cql.user";
+pub const CQL_PASSWORD: &str = "cql.password";
+pub const CQL_TLS: &str = "cql.tls";
+pub const CQL_CA: &str = "cql.ca";
+pub const CQL_CERTIFICATE: &str = "cql.certificate";
+pub const CQL_KEY: &str = "cql.key";
+pub const CQL_IN_FLIGHT: &str = "cql.in_flight";
+pub const CQL_TIMEOUT: &str = "cql.timeout";
+pub const REGISTRY_URL: &str = "registry.url";
+pub const REGISTRY_USER: &str = "registry.user";
+pub const REGISTRY_PASSWORD: &str = "registry.password";
+pub const REGISTRY_CA: &str = "registry.ca";
+
+/// What the name of a secret ends with where a file holds it, in the file and in the environment.
+pub const FILE_SUFFIX: &str = "_file";
+pub const FILE_SUFFIX_VARIABLE: &str = "_FILE";
 /// The file that holds the one API key that the environment may give.
 pub const API_KEY_FILE_VARIABLE: &str = "TIDINGS_API_KEY_FILE";
 /// Fewer characters than this are no key.

@@ -1,20 +1,20 @@
 //! The merge: default, file, environment, flag; the later one wins. Every problem is found, not only the
 //! first, and each names the place it came from.
 
-use std::{
-    collections::BTreeMap,
-    fmt, io,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fmt, io, path::Path};
 
 use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{
-    ApiKey, Config, Limits, Log, Refused,
+    ApiKey, Refused,
     file::{self, At, Node, What},
-    keys::{self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, KEYS, Key},
-    parse::{beside, bytes, format, is_path, log_filter, misspelt, parsed, public_url, unknown},
+    keys::{
+        self, API_KEY_CHARS_MIN, API_KEY_FILE_VARIABLE, API_KEYS, FILE_SUFFIX, FILE_SUFFIX_VARIABLE, Form,
+        KEYS, Key,
+    },
+    parse::{beside, misspelt, unknown},
+    settle::Merged,
 };
 
 /// A value given by a flag.
@@ -27,20 +27,20 @@ pub struct Given {
     pub text: String,
 }
 
-/// The configuration, and where each value of it comes from.
-#[derive(Clone, Debug)]
-pub struct Merged {
-    pub config: Config,
-    pub sources: BTreeMap<&'static str, Source>,
-}
-
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     Default,
     File(String, At),
-    Environment(&'static str),
+    Environment(String),
     Flag(&'static str),
+}
+
+impl Source {
+    /// Whether two values of one key come from one layer, where neither can win.
+    fn is_beside(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
 }
 
 impl fmt::Display for Source {
@@ -55,9 +55,9 @@ impl fmt::Display for Source {
 }
 
 /// A value before it is understood.
-struct Setting {
-    text: String,
-    source: Source,
+pub(super) struct Setting {
+    pub text: String,
+    pub source: Source,
 }
 
 /// An API key before it is understood.
@@ -77,8 +77,13 @@ pub fn merge(
     flags: Vec<Given>,
     read: impl Fn(&Path) -> io::Result<String>,
 ) -> Result<Merged, Refused> {
-    let mut merge =
-        Merge { settings: BTreeMap::new(), api_keys: Vec::new(), refused: Vec::new(), read: &read };
+    let mut merge = Merge {
+        settings: BTreeMap::new(),
+        secrets: BTreeMap::new(),
+        api_keys: Vec::new(),
+        refused: Vec::new(),
+        read: &read,
+    };
     merge.defaults();
     if let Some((path, text)) = file {
         merge.file(path, text);
@@ -90,10 +95,11 @@ pub fn merge(
     merge.settle()
 }
 
-struct Merge<'a> {
-    settings: BTreeMap<&'static str, Setting>,
+pub(super) struct Merge<'a> {
+    pub settings: BTreeMap<&'static str, Setting>,
+    pub secrets: BTreeMap<&'static str, (SecretString, Source)>,
     api_keys: Vec<KeySetting>,
-    refused: Vec<String>,
+    pub refused: Vec<String>,
     read: Read<'a>,
 }
 
@@ -124,16 +130,25 @@ impl Merge<'_> {
             let full = if above.is_empty() { word.clone() } else { format!("{above}.{word}") };
             let source = Source::File(file.to_owned(), node.at);
             match (keys::get(&full), node.what) {
-                (Some(key), What::List(list)) if key.name == API_KEYS => self.list(file, path, list),
-                (Some(key), _) if key.name == API_KEYS => {
+                (Some(key), What::List(list)) if key.form == Form::ApiKeys => self.list(file, path, list),
+                (Some(key), _) if key.form == Form::ApiKeys => {
                     self.refuse(&source, "`api_keys` is a list of `{tenant: ..., key: ...}`");
                 }
-                (Some(key), What::Text(text) | What::Plain(text)) => {
-                    let text = if is_path(key) { beside(path, &text) } else { text };
-                    self.settings.insert(key.name, Setting { text, source });
-                }
-                (Some(_), What::List(_) | What::Map(_)) => {
-                    self.refuse(&source, format!("`{full}` is one value"));
+                (Some(key), what) if key.form == Form::Secret => match what {
+                    // A number would have lost its leading zeros by now, and then it is another secret.
+                    What::Text(text) => self.secret(key.name, Ok(text), source),
+                    _ => self.refuse(&source, format!("`{full}` is a text: quote it")),
+                },
+                (Some(key), what) => match as_text(key, what) {
+                    Ok(text) => {
+                        let text = if key.form == Form::Path { beside(path, &text) } else { text };
+                        self.settings.insert(key.name, Setting { text, source });
+                    }
+                    Err(what) => self.refuse(&source, format!("`{full}` is {what}")),
+                },
+                (None, What::Text(from)) if secret_in_file(&full).is_some() => {
+                    let read = self.read_secret(Path::new(&beside(path, &from)));
+                    self.secret(secret_in_file(&full).unwrap_or_default(), read, source);
                 }
                 (None, What::Map(map))
                     if KEYS.iter().any(|key| key.name.starts_with(&format!("{full}."))) =>
@@ -146,6 +161,25 @@ impl Merge<'_> {
                 }
             }
         }
+    }
+
+    /// A secret from the file or from the environment; it has one place there.
+    fn secret(&mut self, name: &'static str, secret: Result<String, String>, source: Source) {
+        let before = self.secrets.get(name).map(|(_, before)| before);
+        if before.is_some_and(|before| before.is_beside(&source)) {
+            return self.refuse(&source, format!("`{name}` or `{name}{FILE_SUFFIX}`, not both"));
+        }
+        match secret {
+            Ok(secret) => {
+                self.secrets.insert(name, (SecretString::from(secret), source));
+            }
+            Err(why) => self.refuse(&source, why),
+        }
+    }
+
+    fn read_secret(&self, path: &Path) -> Result<String, String> {
+        let read = (self.read)(path).map_err(|error| format!("{}: {error}", path.display()));
+        read.map(|text| text.trim_end_matches(['\n', '\r']).to_owned())
     }
 
     fn list(&mut self, file: &str, path: &Path, list: Vec<Node>) {
@@ -195,18 +229,31 @@ impl Merge<'_> {
                 self.refused.push(format!("TIDINGS_API_KEY and {API_KEY_FILE_VARIABLE} are both set"));
             }
             (Some(key), None) => {
-                let source = Source::Environment("TIDINGS_API_KEY");
+                let source = Source::Environment("TIDINGS_API_KEY".to_owned());
                 self.api_keys.push(KeySetting { tenant: None, key: SecretString::from(key), source });
             }
             (None, Some(from)) => {
-                self.key_from(None, Path::new(&from), Source::Environment(API_KEY_FILE_VARIABLE));
+                self.key_from(None, Path::new(&from), Source::Environment(API_KEY_FILE_VARIABLE.to_owned()));
             }
             (None, None) => {}
         }
         for (name, text) in given {
-            if let Some(key) = KEYS.iter().find(|key| key.environment == name) {
-                let source = Source::Environment(key.environment);
-                self.settings.insert(key.name, Setting { text, source });
+            let source = Source::Environment(name.clone());
+            let in_file = name
+                .strip_suffix(FILE_SUFFIX_VARIABLE)
+                .and_then(|name| KEYS.iter().find(|key| key.form == Form::Secret && key.environment == name));
+            if let Some(key) = in_file {
+                let read = self.read_secret(Path::new(&text));
+                self.secret(key.name, read, source);
+            } else if let Some(key) = KEYS.iter().find(|key| key.environment == name) {
+                match key.form {
+                    Form::Secret => self.secret(key.name, Ok(text), source),
+                    Form::Map => match map_of_text(key, &text) {
+                        Ok(text) => drop(self.settings.insert(key.name, Setting { text, source })),
+                        Err(what) => self.refuse(&source, format!("{}: {what}", key.name)),
+                    },
+                    _ => drop(self.settings.insert(key.name, Setting { text, source })),
+                }
             } else if let Some(near) = misspelt(&name) {
                 // Others are left alone: Kubernetes sets TIDINGS_PORT and the like for a service of that name.
                 self.refused.push(format!("environment: unknown variable {name}; did you mean {near}?"));
@@ -216,73 +263,17 @@ impl Merge<'_> {
 
     /// An API key that lies in a file of its own.
     fn key_from(&mut self, tenant: Option<String>, path: &Path, source: Source) {
-        match (self.read)(path) {
-            Ok(text) => {
-                let key = SecretString::from(text.trim_end_matches(['\n', '\r']));
-                self.api_keys.push(KeySetting { tenant, key, source });
-            }
-            Err(error) => self.refuse(&source, format!("{}: {error}", path.display())),
+        match self.read_secret(path) {
+            Ok(key) => self.api_keys.push(KeySetting { tenant, key: SecretString::from(key), source }),
+            Err(why) => self.refuse(&source, why),
         }
     }
 
-    fn refuse(&mut self, source: &Source, what: impl fmt::Display) {
+    pub fn refuse(&mut self, source: &Source, what: impl fmt::Display) {
         self.refused.push(format!("{source}: {what}"));
     }
 
-    /// The value of a key, understood; a value that is not is refused with its place.
-    fn take<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let setting = self.settings.get(name)?;
-        match parse(&setting.text) {
-            Ok(value) => Some(value),
-            Err(what) => {
-                let what = format!("{}: {name}: `{}` {what}", setting.source, setting.text);
-                self.refused.push(what);
-                None
-            }
-        }
-    }
-
-    fn settle(mut self) -> Result<Merged, Refused> {
-        let tenant =
-            self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is no tenant: {e}")));
-        let api_keys = self.api_keys(tenant.as_ref());
-        let sources = self.sources();
-        let path =
-            |text: &str| if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) };
-        let data_dir = self.take(keys::DATA_DIR, path);
-        let listen = self.take(keys::LISTEN, parsed("is no address and port, such as 127.0.0.1:7280"));
-        let public_url = self.take(keys::PUBLIC_URL, public_url);
-        let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
-        let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
-        let demo = self.take(keys::DEMO, parsed("is neither true nor false"));
-        let filter = self.take(keys::LOG_FILTER, log_filter);
-        let format = self.take(keys::LOG_FORMAT, format);
-        let lag = self.take(keys::LIMITS_LAG, parsed("is no whole number"));
-        // Everything was looked at by now, so that every problem is told and not only the first.
-        let config = (|| {
-            Some(Config {
-                data_dir: data_dir?,
-                listen: listen?,
-                public_url,
-                tenant: tenant?,
-                catalogue,
-                api_keys,
-                disk_reserve: disk_reserve?,
-                demo: demo?,
-                log: Log { filter: filter?, format: format? },
-                limits: Limits { lag: lag? },
-            })
-        })();
-        match config {
-            Some(config) if self.refused.is_empty() => {
-                let config = check(config, &sources)?;
-                Ok(Merged { config, sources })
-            }
-            _ => Err(Refused(self.refused)),
-        }
-    }
-
-    fn api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKey> {
+    pub fn api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKey> {
         let mut keys = Vec::new();
         for KeySetting { tenant, key, source } in &self.api_keys {
             let tenant = match (tenant, own) {
@@ -302,27 +293,56 @@ impl Merge<'_> {
         keys
     }
 
-    fn sources(&self) -> BTreeMap<&'static str, Source> {
+    pub fn sources(&self) -> BTreeMap<&'static str, Source> {
         let of = |key: &Key| {
             let source = match self.api_keys.first() {
                 Some(first) if key.name == API_KEYS => Some(&first.source),
-                _ => self.settings.get(key.name).map(|setting| &setting.source),
+                _ => self.source(key.name),
             };
             (key.name, source.cloned().unwrap_or(Source::Default))
         };
         KEYS.iter().map(of).collect()
     }
+
+    /// Where the value of a key comes from, if it has one.
+    pub fn source(&self, name: &str) -> Option<&Source> {
+        let setting = self.settings.get(name).map(|setting| &setting.source);
+        setting.or_else(|| self.secrets.get(name).map(|(_, source)| source))
+    }
 }
 
-/// What must hold between values.
-fn check(config: Config, sources: &BTreeMap<&'static str, Source>) -> Result<Config, Refused> {
-    if config.listen.ip().is_loopback() || !config.api_keys.is_empty() {
-        return Ok(config);
+/// The secret that a name of the file says is kept elsewhere.
+fn secret_in_file(name: &str) -> Option<&'static str> {
+    let key = keys::get(name.strip_suffix(FILE_SUFFIX)?)?;
+    (key.form == Form::Secret).then_some(key.name)
+}
+
+/// What stands in the file, as the one text that every layer has; or what it should be.
+fn as_text(key: &Key, what: What) -> Result<String, &'static str> {
+    let plain = |node: Node| match node.what {
+        What::Text(text) | What::Plain(text) => Some(text),
+        What::List(_) | What::Map(_) => None,
+    };
+    match (key.form, what) {
+        (Form::Map, What::Map(map)) => {
+            let line = |(name, _, node)| Some(format!("{name}={}\n", plain(node)?));
+            map.into_iter().map(line).collect::<Option<String>>().ok_or("a map of names and values")
+        }
+        (Form::Map, What::Plain(nothing)) if nothing.is_empty() => Ok(nothing),
+        (Form::Map, _) => Err("a map of names and values"),
+        (Form::List, What::List(list)) => {
+            let texts: Option<Vec<String>> = list.into_iter().map(plain).collect();
+            texts.map(|texts| texts.join(",")).ok_or("a list of texts")
+        }
+        (_, What::Text(text) | What::Plain(text)) => Ok(text),
+        (Form::List, What::Map(_)) => Err("a list of texts"),
+        (_, What::List(_) | What::Map(_)) => Err("one value"),
     }
-    let source = sources.get(keys::LISTEN).unwrap_or(&Source::Default);
-    let listen = config.listen;
-    Err(Refused(vec![format!(
-        "{source}: {listen} can be reached from other machines, and there are no API keys: \
-         set `api_keys` or {API_KEY_FILE_VARIABLE}, or listen on 127.0.0.1"
-    )]))
+}
+
+/// A map of the environment is written as in the file.
+fn map_of_text(key: &Key, text: &str) -> Result<String, String> {
+    let wrong = || format!("`{text}` is no map such as `{{a: 1}}`");
+    let node = file::parse(text).map_err(|_| wrong())?;
+    as_text(key, node.what).map_err(|_| wrong())
 }

@@ -1,11 +1,11 @@
 //! How the texts of a configuration are understood, and what was probably meant by those that are not.
 
-use std::{path::Path, str::FromStr};
+use std::{path::Path, str::FromStr, time::Duration};
 
 use runtime::log::Format;
 use tracing::level_filters::LevelFilter;
 
-use super::keys::{self, API_KEY_FILE_VARIABLE, KEYS, Key};
+use super::keys::{self, API_KEY_FILE_VARIABLE, FILE_SUFFIX_VARIABLE, Form, KEYS};
 
 pub fn parsed<T: FromStr>(what: &'static str) -> impl Fn(&str) -> Result<T, String> {
     move |text| text.parse().map_err(|_| what.to_owned())
@@ -20,7 +20,7 @@ pub fn format(text: &str) -> Result<Format, String> {
 }
 
 /// The crates whose names a filter may begin a directive with.
-const CRATES: [&str; 15] = [
+const CRATES: [&str; 19] = [
     "model",
     "catalogue",
     "wire",
@@ -36,6 +36,10 @@ const CRATES: [&str; 15] = [
     "stage",
     "tidings",
     "bench",
+    "topic_kafka",
+    "store_cql",
+    "registry",
+    "rdkafka",
 ];
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
@@ -126,8 +130,42 @@ pub fn public_url(text: &str) -> Result<String, String> {
     Ok(text.trim_end_matches('/').to_owned())
 }
 
-pub fn is_path(key: &Key) -> bool {
-    matches!(key.name, keys::DATA_DIR | keys::CATALOGUE)
+/// `45s`, `500ms`, `2m`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let factor = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        _ => 0,
+    };
+    let number: Option<u64> = text[..text.len() - unit.len()].parse().ok();
+    match number.and_then(|number| number.checked_mul(factor)) {
+        Some(ms) if ms > 0 => Ok(Duration::from_millis(ms)),
+        _ => Err("is no time, such as 45s, 500ms or 2m".to_owned()),
+    }
+}
+
+/// One of some words, in large letters or small ones.
+pub fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Result<T, String> {
+    move |text| {
+        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+            format!("is none of {}", words.join(", "))
+        })
+    }
+}
+
+/// `host:port`, several with commas between them.
+pub fn addresses(text: &str) -> Result<Vec<String>, String> {
+    let one = |address: &str| {
+        let (host, port) = address.rsplit_once(':')?;
+        let fits = !host.is_empty() && !host.contains([' ', '/']) && port.parse::<u16>().is_ok_and(|p| p > 0);
+        fits.then(|| address.to_owned())
+    };
+    let all: Option<Vec<String>> = text.split(',').map(|address| one(address.trim())).collect();
+    all.ok_or_else(|| "is no address such as host:9092, or several with commas".to_owned())
 }
 
 /// A path of the file is meant from the file's own folder.
@@ -148,9 +186,12 @@ pub fn unknown<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Stri
 }
 
 /// The variable that was probably meant.
-pub fn misspelt(name: &str) -> Option<&'static str> {
-    let known = KEYS.iter().map(|key| key.environment).chain([API_KEY_FILE_VARIABLE]);
+pub fn misspelt(name: &str) -> Option<String> {
+    let secrets = KEYS.iter().filter(|key| key.form == Form::Secret);
+    let files = secrets.map(|key| format!("{}{FILE_SUFFIX_VARIABLE}", key.environment));
+    let known = KEYS.iter().map(|key| key.environment.to_owned()).chain([API_KEY_FILE_VARIABLE.to_owned()]);
     known
+        .chain(files)
         .filter(|known| strsim::osa_distance(name, known) <= 2)
         .min_by_key(|known| strsim::osa_distance(name, known))
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Config, Merged,
-    keys::{self, KEYS},
+    Merged,
+    keys::{self, Form, KEYS, Key},
 };
 
 /// What stands in the place of a secret.
@@ -23,14 +23,21 @@ pub struct Line {
 pub fn lines(merged: &Merged) -> Vec<Line> {
     let line = |key: &keys::Key| Line {
         name: key.name,
-        value: match value(&merged.config, key.name) {
+        value: match value(merged, key) {
+            Value::String(text) if text.is_empty() => "-".to_owned(),
             Value::String(text) => text,
             Value::Null => "-".to_owned(),
             Value::Number(bytes) if key.name == keys::DISK_RESERVE => in_mib(bytes.as_u64().unwrap_or(0)),
             Value::Array(list) if list.is_empty() => "-".to_owned(),
+            Value::Object(map) if map.is_empty() => "-".to_owned(),
             Value::Array(list) => {
                 let tenants = list.iter().filter_map(|key| key["tenant"].as_str());
                 tenants.map(|tenant| format!("{tenant} {SECRET}")).collect::<Vec<_>>().join(", ")
+            }
+            Value::Object(map) => {
+                let pairs =
+                    map.iter().map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or("")));
+                pairs.collect::<Vec<_>>().join(", ")
             }
             other => other.to_string(),
         },
@@ -52,29 +59,39 @@ fn in_mib(bytes: u64) -> String {
 pub fn json(merged: &Merged) -> Value {
     let one = |key: &keys::Key| {
         let source = merged.sources.get(key.name).map(ToString::to_string);
-        (key.name.to_owned(), json!({"value": value(&merged.config, key.name), "source": source}))
+        (key.name.to_owned(), json!({"value": value(merged, key), "source": source}))
     };
     Value::Object(KEYS.iter().map(one).collect())
 }
 
-fn value(config: &Config, name: &str) -> Value {
-    match name {
+fn value(merged: &Merged, key: &Key) -> Value {
+    let config = &merged.config;
+    match key.name {
         keys::DATA_DIR => config.data_dir.display().to_string().into(),
         keys::LISTEN => config.listen.to_string().into(),
         keys::PUBLIC_URL => config.public_url.clone().into(),
-        keys::TENANT => config.tenant.as_str().into(),
-        keys::CATALOGUE => config.catalogue.as_ref().map(|path| path.display().to_string()).into(),
         keys::API_KEYS => {
             config.api_keys.iter().map(|key| json!({"tenant": key.tenant.as_str(), "key": SECRET})).collect()
         }
+        keys::OUTBOX => config.outbox.display().to_string().into(),
+        keys::PARTITIONS => config.partitions.count().into(),
         keys::DISK_RESERVE => config.disk_reserve.into(),
         keys::DEMO => config.demo.into(),
-        keys::LOG_FILTER => config.log.filter.as_str().into(),
-        keys::LOG_FORMAT => match config.log.format {
-            runtime::log::Format::Text => "text".into(),
-            runtime::log::Format::Json => "json".into(),
-        },
         keys::LIMITS_LAG => config.limits.lag.into(),
-        _ => Value::Null,
+        name => written(merged, name, key.form),
+    }
+}
+
+/// A value as it was written.
+fn written(merged: &Merged, name: &str, form: Form) -> Value {
+    let text = merged.texts.get(name);
+    match form {
+        Form::Secret => merged.secrets.contains(name).then_some(SECRET).into(),
+        Form::Map => {
+            let pairs =
+                text.into_iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once('='));
+            Value::Object(pairs.map(|(name, value)| (name.to_owned(), value.into())).collect())
+        }
+        Form::One | Form::Path | Form::List | Form::ApiKeys => text.map(String::as_str).into(),
     }
 }

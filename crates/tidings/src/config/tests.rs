@@ -2,13 +2,39 @@
 
 use std::{io, path::Path};
 
-use super::{Given, Merged, Refused, merge, show};
+use secrecy::ExposeSecret as _;
+use topic_kafka::settings::{Mechanism, Stamps};
+
+use super::{Engine, Given, Merged, Refused, merge, show};
 
 const SECRET: &str = "correct-horse-battery";
+/// What links could be signed with.
+const HEX: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";
+/// As little as production engines need.
+const PRODUCTION: [(&str, &str); 3] = [
+    ("TIDINGS_ENGINE", "production"),
+    ("TIDINGS_KAFKA_BROKERS", "k:9092"),
+    ("TIDINGS_CQL_CONTACT_POINTS", "c:9042"),
+];
+
+/// What other keys go together with.
+const COMPLETE: [(&str, &str); 10] = [
+    ("TIDINGS_KAFKA_TLS", "true"),
+    ("TIDINGS_KAFKA_USER", "u"),
+    ("TIDINGS_KAFKA_PASSWORD", "p"),
+    ("TIDINGS_CQL_TLS", "true"),
+    ("TIDINGS_CQL_CA", "ca.pem"),
+    ("TIDINGS_CQL_USER", "u"),
+    ("TIDINGS_CQL_PASSWORD", "p"),
+    ("TIDINGS_REGISTRY_URL", "https://r"),
+    ("TIDINGS_REGISTRY_USER", "u"),
+    ("TIDINGS_REGISTRY_PASSWORD", "p"),
+];
 
 fn read(path: &Path) -> io::Result<String> {
     match path.to_str() {
         Some("secret" | "conf/secret") => Ok(format!("{SECRET}\n")),
+        Some("hex") => Ok(format!("{HEX}\n")),
         _ => Err(io::ErrorKind::NotFound.into()),
     }
 }
@@ -54,6 +80,174 @@ fn the_later_source_wins() {
     let expected = "https://mail.example.org (environment TIDINGS_PUBLIC_URL)";
     check("public_url: https://x.example", &[("TIDINGS_PUBLIC_URL", public)], &[], "public_url", expected);
     check("listen: '[::1]:0'", &[], &[], "listen", "[::1]:0 (tidings.yaml:1:9)");
+}
+
+#[test]
+fn every_key_of_production_is_read_and_shown() {
+    let check = |name: &str, variable: &str, value: &str, expected: &str| {
+        // The last one wins.
+        let environment = [&PRODUCTION[..], &COMPLETE[..], &[(variable, value)]].concat();
+        let merged = merged("", &environment, &[]).unwrap_or_else(|refused| panic!("{name}: {refused}"));
+        assert_eq!(shown(&merged, name), format!("{expected} (environment {variable})"));
+    };
+    check("engine", "TIDINGS_ENGINE", "production", "production");
+    check("partitions", "TIDINGS_PARTITIONS", "8", "8");
+    check("outbox", "TIDINGS_OUTBOX", "/o", "/o");
+    check("kafka.brokers", "TIDINGS_KAFKA_BROKERS", "a:1,b:2", "a:1,b:2");
+    check("kafka.prefix", "TIDINGS_KAFKA_PREFIX", "t.", "t.");
+    check("kafka.protocol", "TIDINGS_KAFKA_PROTOCOL", "consumer", "consumer");
+    check("kafka.instance", "TIDINGS_KAFKA_INSTANCE", "digest-0", "digest-0");
+    check("kafka.replication", "TIDINGS_KAFKA_REPLICATION", "5", "5");
+    check("kafka.min_insync", "TIDINGS_KAFKA_MIN_INSYNC", "3", "3");
+    check("kafka.session", "TIDINGS_KAFKA_SESSION", "10s", "10s");
+    check("kafka.transaction", "TIDINGS_KAFKA_TRANSACTION", "2m", "2m");
+    check("kafka.user", "TIDINGS_KAFKA_USER", "ann", "ann");
+    check("kafka.mechanism", "TIDINGS_KAFKA_MECHANISM", "plain", "plain");
+    check("kafka.tls", "TIDINGS_KAFKA_TLS", "true", "true");
+    check("kafka.ca", "TIDINGS_KAFKA_CA", "/ca.pem", "/ca.pem");
+    check(
+        "kafka.properties",
+        "TIDINGS_KAFKA_PROPERTIES",
+        "{client.id: x, debug: 'a,b'}",
+        "client.id=x, debug=a,b",
+    );
+    check("cql.contact_points", "TIDINGS_CQL_CONTACT_POINTS", "a:1, b:2", "a:1, b:2");
+    check("cql.keyspace", "TIDINGS_CQL_KEYSPACE", "k1", "k1");
+    check("cql.datacenter", "TIDINGS_CQL_DATACENTER", "dc1", "dc1");
+    check("cql.replication", "TIDINGS_CQL_REPLICATION", "{dc1: 3, dc2: 2}", "dc1=3, dc2=2");
+    check("cql.user", "TIDINGS_CQL_USER", "ann", "ann");
+    check("cql.tls", "TIDINGS_CQL_TLS", "true", "true");
+    check("cql.ca", "TIDINGS_CQL_CA", "/ca.pem", "/ca.pem");
+    check("cql.in_flight", "TIDINGS_CQL_IN_FLIGHT", "64", "64");
+    check("cql.timeout", "TIDINGS_CQL_TIMEOUT", "750ms", "750ms");
+    check("registry.url", "TIDINGS_REGISTRY_URL", "http://r:8081/", "http://r:8081/");
+    check("registry.user", "TIDINGS_REGISTRY_USER", "ann", "ann");
+    check("registry.ca", "TIDINGS_REGISTRY_CA", "/ca.pem", "/ca.pem");
+}
+
+#[test]
+fn what_is_known_of_production_engines_is_what_was_said() {
+    let file = "engine: production\n\
+        secret_file: hex\n\
+        kafka:\n  brokers: [a:1, b:2]\n  user: ann\n  password_file: secret\n  mechanism: SCRAM-SHA-256\n  \
+        tls: true\n  certificate: c.pem\n  key: k.pem\n  replication: 1\n  min_insync: 1\n  properties:\n    client.id: x\n\
+        cql:\n  contact_points: [c:9042]\n  replication: {dc1: 3}\n  user: bob\n  password: \"0123\"\n\
+        registry:\n  url: https://r/\n";
+    let merged = merged(file, &[], &[]).unwrap();
+    assert!(merged.config.secret.is_some());
+    let Engine::Production(engines) = &merged.config.engine else { panic!("{:?}", merged.config.engine) };
+    let (kafka, cql) = (&engines.kafka, &engines.cql);
+    assert_eq!((kafka.brokers.as_str(), kafka.stamps), ("a:1,b:2", Stamps::Broker));
+    let login = kafka.security.login.as_ref().unwrap();
+    assert_eq!(
+        (login.user.as_str(), login.password.expose_secret(), login.mechanism),
+        ("ann", SECRET, Mechanism::ScramSha256)
+    );
+    let tls = kafka.security.tls.as_ref().unwrap();
+    assert_eq!((tls.ca.as_deref(), tls.certificate.as_deref()), (None, Some(Path::new("c.pem"))));
+    assert_eq!(kafka.more["client.id"], "x");
+    assert_eq!((cql.contact_points.len(), cql.replication["dc1"]), (1, 3));
+    assert_eq!(cql.login.as_ref().unwrap().password.expose_secret(), "0123");
+    assert_eq!(engines.registry.as_ref().unwrap().urls, ["https://r"]);
+    // Only a clock that can be moved says itself when something was.
+    let demo =
+        merge::merge(Some((Path::new("f"), &format!("demo: true\n{file}"))), [], vec![], read).unwrap();
+    let Engine::Production(engines) = &demo.config.engine else { panic!("no engines") };
+    assert_eq!(engines.kafka.stamps, Stamps::Clock);
+}
+
+#[test]
+fn what_is_wrong_with_production_is_refused_with_its_place() {
+    let check = |file: &str, expected: &str| {
+        let refused = merged(file, &PRODUCTION, &[]).err().map(|refused| refused.to_string());
+        assert_eq!(refused.as_deref(), Some(expected), "{file}");
+    };
+    check(
+        "kafka: {replicaton: 3}",
+        "tidings.yaml:1:9: unknown key `kafka.replicaton`; did you mean `kafka.replication`?",
+    );
+    check(
+        "kafka: {replication: 0}",
+        "tidings.yaml:1:22: kafka.replication: `0` is no whole number from 1 on",
+    );
+    check(
+        "kafka: {min_insync: 4}",
+        "tidings.yaml:1:21: kafka.min_insync: of 3 brokers that keep a record 4 cannot have it",
+    );
+    check(
+        "kafka: {protocol: new}",
+        "tidings.yaml:1:19: kafka.protocol: `new` is none of `classic`, `consumer`",
+    );
+    check(
+        "kafka: {session: 45}",
+        "tidings.yaml:1:18: kafka.session: `45` is no time, such as 45s, 500ms or 2m",
+    );
+    check("kafka: {user: ann}", "tidings.yaml:1:15: kafka.user: user and password go together");
+    check("kafka: {password: 123}", "tidings.yaml:1:19: `kafka.password` is a text: quote it");
+    check(
+        "kafka: {user: ann, password: x, password_file: secret}",
+        "tidings.yaml:1:48: `kafka.password` or `kafka.password_file`, not both",
+    );
+    check(
+        "kafka: {user: ann, password_file: none}",
+        "tidings.yaml:1:35: none: entity not found\ntidings.yaml:1:15: kafka.user: user and password go together",
+    );
+    check("kafka: {ca: x}", "tidings.yaml:1:13: kafka.ca: is of no use without `kafka.tls: true`");
+    check(
+        "kafka: {tls: true, key: x}",
+        "tidings.yaml:1:25: kafka.key: a certificate and its key go together",
+    );
+    check(
+        "kafka: {properties: {sasl.password: x}}",
+        "tidings.yaml:1:21: kafka.properties: `sasl.password=x` has `sasl.password`, a secret, and properties are shown; `kafka.password` and `kafka.key` are not",
+    );
+    check("kafka: {properties: x}", "tidings.yaml:1:21: `kafka.properties` is a map of names and values");
+    check(
+        "cql: {keyspace: A-b}",
+        "tidings.yaml:1:17: cql.keyspace: `A-b` is no keyspace: a small letter, then small letters, digits and `_`, 40 at most",
+    );
+    check("cql: {tls: true}", "tidings.yaml:1:12: cql.tls: needs `cql.ca`");
+    check(
+        "cql: {replication: {dc1: many}}",
+        "tidings.yaml:1:20: cql.replication: `dc1=many` has `many`, which is no whole number from 1 on",
+    );
+    check(
+        "registry: {user: ann}",
+        "tidings.yaml:1:18: registry.user: is of no use without `registry.url`\ntidings.yaml:1:18: registry.user: user and password go together",
+    );
+    check(
+        "registry: {url: 'https://ann:x@r'}",
+        "tidings.yaml:1:17: registry.url: `https://ann:x@r` is no address such as https://registry.example.org",
+    );
+    check("partitions: 2000", "tidings.yaml:1:13: partitions: `2000` is no number from 1 to 1024");
+    check("secret: abc", "tidings.yaml:1:9: `secret` is 64 hexadecimal digits: `openssl rand -hex 32`");
+}
+
+#[test]
+fn an_engine_has_the_keys_that_it_needs_and_no_others() {
+    let only = |environment: &[(&str, &str)], expected: &str| {
+        assert_eq!(merged("", environment, &[]).unwrap_err().to_string(), expected);
+    };
+    only(
+        &[("TIDINGS_ENGINE", "kafka")],
+        "environment TIDINGS_ENGINE: engine: `kafka` is none of `embedded`, `production`",
+    );
+    only(
+        &PRODUCTION[..2],
+        "environment TIDINGS_ENGINE: `engine: production` needs `cql.contact_points` (TIDINGS_CQL_CONTACT_POINTS)",
+    );
+    only(
+        &PRODUCTION[1..2],
+        "environment TIDINGS_KAFKA_BROKERS: `kafka.brokers` is for `engine: production`; the engine is `embedded`, which needs none",
+    );
+    only(
+        &[("TIDINGS_KAFKA_BROKER", "x")],
+        "environment: unknown variable TIDINGS_KAFKA_BROKER; did you mean TIDINGS_KAFKA_BROKERS?",
+    );
+    only(
+        &[("TIDINGS_KAFKA_PASSWORD_FIL", "x")],
+        "environment: unknown variable TIDINGS_KAFKA_PASSWORD_FIL; did you mean TIDINGS_KAFKA_PASSWORD_FILE?",
+    );
 }
 
 #[test]
@@ -156,5 +350,22 @@ fn no_secret_is_ever_shown() {
             assert!(!text.contains(SECRET), "{text}");
         }
         assert!(shown(&merged, "api_keys").contains("***"));
+    }
+    for (name, variable, value) in [
+        ("secret", "TIDINGS_SECRET", HEX),
+        ("secret", "TIDINGS_SECRET_FILE", "hex"),
+        ("kafka.password", "TIDINGS_KAFKA_PASSWORD", SECRET),
+        ("kafka.password", "TIDINGS_KAFKA_PASSWORD_FILE", "secret"),
+        ("cql.password", "TIDINGS_CQL_PASSWORD", SECRET),
+        ("registry.password", "TIDINGS_REGISTRY_PASSWORD", SECRET),
+    ] {
+        let others = COMPLETE.into_iter().filter(|(other, _)| !variable.starts_with(other));
+        let environment: Vec<_> = PRODUCTION.into_iter().chain(others).chain([(variable, value)]).collect();
+        let merged = merged("", &environment, &[]).unwrap();
+        assert_eq!(shown(&merged, name), format!("*** (environment {variable})"));
+        let lines = format!("{:?}", show::lines(&merged));
+        for text in [format!("{merged:?}"), lines, show::json(&merged).to_string()] {
+            assert!(!text.contains(SECRET) && !text.contains(HEX), "{text}");
+        }
     }
 }

@@ -1,18 +1,59 @@
 //! The rooms of the house, each made from the same furniture.
 
-use std::{future::pending, pin::pin, sync::Arc};
+use std::{collections::BTreeSet, future::pending, pin::pin, sync::Arc, time::Duration};
 
 use catalogue::{Catalogue, Problems};
 use futures::future::BoxFuture;
 use model::{Tenant, civil::Zones, partition::Partitions};
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics, quiet::Worker};
+use topic::Topics;
 
-use super::{Engines, keeper};
+use super::{
+    Engines, keeper,
+    presence::{Presence, Watched},
+};
+
+/// A part of the house that can run without the others, by the name that the command line has for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+pub enum Room {
+    /// What comes in: HTTP under /v1, the topic `changes`, the page
+    Ingest,
+    /// Who cares: entries, and the walk through large audiences
+    Fanout,
+    /// The windows of persons: open, grow, close
+    Digest,
+    /// The last check, and the mail
+    Sender,
+    /// Drops expired days; one is enough
+    Keeper,
+}
+
+impl Room {
+    /// In the order of the way.
+    pub const ALL: [Self; 5] = [Self::Ingest, Self::Fanout, Self::Digest, Self::Sender, Self::Keeper];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ingest => "ingest",
+            Self::Fanout => "fanout",
+            Self::Digest => "digest",
+            Self::Sender => "sender",
+            Self::Keeper => "keeper",
+        }
+    }
+}
 
 /// What may be set about a house.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// Which rooms it has.
+    pub rooms: BTreeSet<Room>,
+    /// How often a house that settles looks again although nobody here did anything: engines elsewhere tell
+    /// nobody what they did. `None` where all engines are in this process.
+    pub look_again: Option<Duration>,
+    /// How often the lag is measured; `None` is never.
+    pub measure_lag: Option<Duration>,
     /// How many partitions the installation was made with.
     pub partitions: Partitions,
     pub ingest: ingest::Config,
@@ -25,6 +66,9 @@ impl Config {
     /// The settings of a house as it ships; `lag_max` is the lag at which intake asks to come later.
     pub fn usual(tenant: Tenant, lag_max: u64) -> Self {
         Self {
+            rooms: Room::ALL.into(),
+            look_again: None,
+            measure_lag: None,
             partitions: Partitions::USUAL,
             ingest: ingest::Config {
                 records_max: ingest::config::RECORDS_MAX,
@@ -64,10 +108,11 @@ pub struct Furniture {
     pub quiet: Quiet,
     pub shutdown: Shutdown,
     pub metrics: Metrics,
+    pub presence: Presence,
 }
 
 /// A room that has not been opened yet.
-pub struct Room {
+pub struct Closed {
     pub name: &'static str,
     pub run: BoxFuture<'static, anyhow::Result<()>>,
 }
@@ -82,40 +127,75 @@ impl Furniture {
     ) -> Result<Self, Problems> {
         let renderer = Arc::new(Renderer::new(&catalogue)?);
         let (quiet, shutdown, metrics) = (Quiet::default(), Shutdown::default(), Metrics::default());
-        Ok(Self { engines, catalogue, renderer, clock, zones, partitions, quiet, shutdown, metrics })
+        let presence = Presence::default();
+        Ok(Self {
+            engines,
+            catalogue,
+            renderer,
+            clock,
+            zones,
+            partitions,
+            quiet,
+            shutdown,
+            metrics,
+            presence,
+        })
     }
 
-    /// Every room, in the order of the way.
-    pub fn rooms(&self, config: Config) -> anyhow::Result<(ingest::Ports, Vec<Room>)> {
+    /// The rooms that are asked for, in the order of the way.
+    pub fn rooms(&self, config: Config) -> anyhow::Result<(ingest::Ports, Vec<Closed>)> {
         let intake = self.ingest()?;
-        let rooms = vec![
-            Room { name: "ingest", run: Box::pin(ingest::run(intake.clone(), config.ingest)) },
-            Room { name: "fanout", run: Box::pin(fanout::run(self.fanout()?, config.fanout)) },
-            Room { name: "digest", run: Box::pin(digest::run(self.digest()?, config.digest)) },
-            Room { name: "sender", run: Box::pin(sender::run(self.sender()?, config.sender)) },
-            Room { name: "keeper", run: Box::pin(keeper::run(self.keeper())) },
-        ];
+        let mut rooms = Vec::new();
+        for room in config.rooms {
+            let run: BoxFuture<'static, anyhow::Result<()>> = match room {
+                Room::Ingest => {
+                    let ports = ingest::Ports { topics: self.watched(), ..intake.clone() };
+                    Box::pin(ingest::run(ports, config.ingest.clone()))
+                }
+                Room::Fanout => Box::pin(fanout::run(self.fanout()?, config.fanout.clone())),
+                Room::Digest => Box::pin(digest::run(self.digest()?, config.digest.clone())),
+                Room::Sender => Box::pin(sender::run(self.sender()?, config.sender.clone())),
+                Room::Keeper => Box::pin(keeper::run(self.keeper())),
+            };
+            rooms.push(Closed { name: room.name(), run });
+        }
         Ok((intake, rooms))
+    }
+
+    /// The log as rooms get it.
+    fn watched(&self) -> Arc<dyn Topics> {
+        Arc::new(Watched { log: self.engines.topics.clone(), presence: self.presence.clone() })
     }
 
     fn ingest(&self) -> anyhow::Result<ingest::Ports> {
         let Self { engines, catalogue, clock, zones, partitions, quiet, shutdown, .. } = self.clone();
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
-        let Engines { topics, store, .. } = engines;
-        Ok(ingest::Ports { topics, store, catalogue, zones, partitions, clock, quiet, shutdown, metrics })
+        let Engines { topics, store, schemas, .. } = engines;
+        Ok(ingest::Ports {
+            topics,
+            store,
+            schemas,
+            catalogue,
+            zones,
+            partitions,
+            clock,
+            quiet,
+            shutdown,
+            metrics,
+        })
     }
 
     fn fanout(&self) -> anyhow::Result<fanout::Ports> {
         let Self { engines, catalogue, clock, partitions, quiet, shutdown, .. } = self.clone();
         let metrics = fanout::FanoutMetrics::declare(&self.metrics)?;
-        let Engines { topics, store, .. } = engines;
+        let (topics, store) = (self.watched(), engines.store);
         Ok(fanout::Ports { topics, store, catalogue, partitions, clock, quiet, shutdown, metrics })
     }
 
     fn digest(&self) -> anyhow::Result<digest::Ports> {
         let Self { engines, catalogue, clock, zones, partitions, quiet, shutdown, .. } = self.clone();
         let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
-        let Engines { topics, store, .. } = engines;
+        let (topics, store) = (self.watched(), engines.store);
         Ok(digest::Ports { topics, store, catalogue, zones, partitions, clock, quiet, shutdown, metrics })
     }
 
@@ -123,7 +203,7 @@ impl Furniture {
         let Self { engines, catalogue, renderer, clock, zones, partitions, quiet, shutdown, .. } =
             self.clone();
         let metrics = sender::metrics::SenderMetrics::declare(&self.metrics)?;
-        let Engines { topics, store, courier } = engines;
+        let (topics, store, courier) = (self.watched(), engines.store, engines.courier);
         Ok(sender::Ports {
             topics,
             store,

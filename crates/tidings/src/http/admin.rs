@@ -20,7 +20,7 @@ use serde_json::json;
 use topic::NewRecord;
 use wire::topics;
 
-use super::{App, Oops, Shared, archive, clock, explain, release};
+use super::{App, Oops, Shared, archive, clock, explain, release, replay};
 use crate::{
     days,
     quarantine::{self, Verdict},
@@ -35,6 +35,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/admin/days", get(days_of))
         .route("/admin/explain", get(explain::explain))
         .route("/admin/release", post(release::release))
+        .route("/admin/replay", post(replay::order))
         .route("/admin/archive", get(archive::look).post(archive::begin))
         .route("/admin/quarantine", get(list).post(settle))
         .route("/admin/clock", get(now).post(jump))

@@ -20,10 +20,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{App, Oops, Shared, admin::refuse, windows};
-use crate::{
-    archive::{self, Archived, Watch},
-    house,
-};
+use crate::archive::{self, Archived, Watch};
 
 /// The archiving that runs, or the last one that did.
 #[derive(Debug, Default)]
@@ -101,7 +98,7 @@ async fn owes(app: &App) -> anyhow::Result<bool> {
         return Ok(false);
     }
     let (log, since) = (&*app.house.engines().topics, app.now().plus(-BEHIND_MS_MAX));
-    if house::oldest_unread(log).await?.is_some_and(|appended| appended < since) {
+    if app.house.oldest_unread().await?.is_some_and(|appended| appended < since) {
         return Ok(true);
     }
     let remembered = windows::everybody(log).await?;

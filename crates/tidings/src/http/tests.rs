@@ -59,6 +59,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         intake: Config::usual(tenant, 1_000).ingest,
         pages: Pages::new().unwrap(),
         archive: Desk::default(),
+        replays: crate::replay::Desk::default(),
         unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
@@ -448,9 +449,15 @@ async fn with_api_keys_everything_is_locked() {
 async fn machines_are_told_lag_and_health() {
     let door = door(true, false).await;
     assert_eq!(door.get("/health/live").await.status, StatusCode::OK);
+    door.ground.house.settle().await.unwrap();
     assert_eq!(door.get("/health/ready").await.text, "ready\n");
-    let text = door.get("/metrics").await.text;
-    assert!(text.contains("tidings_stage_lag_records{group=\"digest\",topic=\"inbox\"} 0"), "{text}");
+    let lag = "tidings_lag_records{group=\"digest\",partition=\"0\",topic=\"inbox\"} 0";
+    let measured = async {
+        while !door.get("/metrics").await.text.contains(lag) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), measured).await.expect("no lag is told");
     door.ground.house.stop().await.unwrap();
     assert_eq!(door.get("/health/ready").await.status, StatusCode::SERVICE_UNAVAILABLE);
 }

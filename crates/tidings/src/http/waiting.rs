@@ -1,4 +1,4 @@
-//! What answers while the house waits for room on the disk: that it does, and what happens next.
+//! What answers while there is no house: that it waits, what for, and what happens next.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -28,21 +28,26 @@ const PAGE: &str = include_str!("../../page/waiting.html");
 /// When it is worth while to ask again.
 const RETRY_SECS: u32 = 30;
 
-/// A house that waits for room.
+/// A house that waits.
 pub struct Waiting {
     pub guard: Guard,
-    /// Whose disk is full.
-    pub dir: PathBuf,
-    /// Bytes that must be free for the house to go on.
-    pub needs: u64,
+    pub why: Why,
+}
+
+/// What it waits for.
+pub enum Why {
+    /// For room on the disk of this directory, so many bytes.
+    Full { dir: PathBuf, needs: u64 },
+    /// For engines that are being opened, or are elsewhere and do not answer.
+    Away,
 }
 
 /// All paths, without a house.
 pub fn router(waiting: Waiting) -> Router {
     let waiting = Arc::new(waiting);
     Router::new()
-        .route("/v1/{*path}", any(full))
-        .route("/admin/{*path}", any(full))
+        .route("/v1/{*path}", any(refused))
+        .route("/admin/{*path}", any(refused))
         .route("/health/live", get(health::live))
         .route("/health/ready", get(not_ready))
         .route("/metrics", get(not_ready))
@@ -73,23 +78,51 @@ async fn guarded(State(waiting): State<Arc<Waiting>>, request: Request, next: Ne
 impl Waiting {
     /// The same for everybody, so it names no place of this machine.
     fn why(&self) -> String {
-        let free = match disk_free(&self.dir) {
+        let Why::Full { dir, needs } = &self.why else {
+            return "the house waits for its engines; it goes on by itself when they answer".to_owned();
+        };
+        let free = match disk_free(dir) {
             Ok(free) => format!("{} MiB are free", free >> 20),
             Err(_) => "nobody can say how much is free".to_owned(),
         };
         format!(
             "the disk is full: {free}, the house needs {} MiB; it goes on by itself when there is room",
-            self.needs.div_ceil(1 << 20)
+            needs.div_ceil(1 << 20)
         )
+    }
+
+    fn status(&self) -> StatusCode {
+        match self.why {
+            Why::Full { .. } => StatusCode::INSUFFICIENT_STORAGE,
+            Why::Away => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// For the page: a title, and what can be done.
+    fn advice(&self) -> (&'static str, &'static str) {
+        match self.why {
+            Why::Full { .. } => (
+                "No room on the disk",
+                "The house has stopped in good order. What it acknowledged is safe; what comes in meanwhile is \
+                 refused with 507, and whoever sent it may send it again. Make room on the disk of the data \
+                 directory; nothing needs to be restarted.",
+            ),
+            Why::Away => (
+                "Waiting for the engines",
+                "What was acknowledged is safe; what comes in meanwhile is refused with 503, and whoever sent \
+                 it may send it again. The log of this process says which engine does not answer; nothing \
+                 needs to be restarted.",
+            ),
+        }
     }
 }
 
-async fn full(State(waiting): State<Arc<Waiting>>, request: Request) -> Response {
+async fn refused(State(waiting): State<Arc<Waiting>>, request: Request) -> Response {
     drain(request).await;
     let body = json!({"error": waiting.why()}).to_string();
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::RETRY_AFTER, &RETRY_SECS.to_string())];
-    (StatusCode::INSUFFICIENT_STORAGE, headers, body).into_response()
+    (waiting.status(), headers, body).into_response()
 }
 
 /// Reads a body to its end: an answer before that is followed by the end of the connection, and who is told
@@ -113,7 +146,8 @@ async fn not_ready(State(waiting): State<Arc<Waiting>>) -> Response {
 
 async fn shown(State(waiting): State<Arc<Waiting>>) -> Response {
     let env = Environment::new();
-    let page = env.render_named_str("waiting.html", PAGE, context! { why => waiting.why() });
+    let (title, advice) = waiting.advice();
+    let page = env.render_named_str("waiting.html", PAGE, context! { why => waiting.why(), title, advice });
     match page.context("render waiting.html") {
         Ok(page) => (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response(),
         Err(error) => super::Oops::from(error).into_response(),
@@ -130,9 +164,9 @@ mod tests {
 
     const HOST: &str = "127.0.0.1:7280";
 
-    async fn ask(method: Method, host: &str, path: &str) -> (StatusCode, String, String) {
+    async fn ask(why: Why, method: Method, host: &str, path: &str) -> (StatusCode, String, String) {
         let guard = Guard::new(HOST.parse().unwrap(), false, || Ok("secret".to_owned())).unwrap();
-        let router = router(Waiting { guard, dir: "/".into(), needs: 9 << 20 });
+        let router = router(Waiting { guard, why });
         let request = Request::builder().method(method).uri(path).header("host", host);
         let answer = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         let headers = format!("{:?}", answer.headers());
@@ -140,10 +174,25 @@ mod tests {
         (status, headers, text)
     }
 
+    fn full() -> Why {
+        Why::Full { dir: "/".into(), needs: 9 << 20 }
+    }
+
+    #[tokio::test]
+    async fn everybody_is_told_that_an_engine_is_away() {
+        for (path, status) in
+            [("/v1/changes", 503), ("/", 503), ("/health/ready", 503), ("/health/live", 200)]
+        {
+            let (found, _, text) = ask(Why::Away, Method::GET, HOST, path).await;
+            assert_eq!(found.as_u16(), status, "{path}: {text}");
+            assert!(status == 200 || text.contains("waits for its engines"), "{path}: {text}");
+        }
+    }
+
     #[tokio::test]
     async fn everybody_is_told_that_there_is_no_room() {
         let check = async |method: Method, path: &str, status: u16, says: &str| {
-            let (found, headers, text) = ask(method, HOST, path).await;
+            let (found, headers, text) = ask(full(), method, HOST, path).await;
             assert_eq!((found.as_u16(), text.contains(says)), (status, true), "{path}: {text}");
             assert!(headers.contains("default-src 'none'"), "{path}: {headers}");
         };
@@ -157,9 +206,12 @@ mod tests {
         check(Method::GET, "/metrics", 503, "the disk is full").await;
         check(Method::GET, "/", 503, "goes on by itself").await;
         check(Method::POST, "/publish", 503, "goes on by itself").await;
-        let (_, headers, _) = ask(Method::POST, HOST, "/v1/changes").await;
+        let (_, headers, _) = ask(full(), Method::POST, HOST, "/v1/changes").await;
         assert!(headers.contains("retry-after") && headers.contains("application/json"), "{headers}");
-        assert_eq!(ask(Method::GET, "evil.example", "/").await.0, StatusCode::FORBIDDEN);
-        assert_eq!(ask(Method::POST, "mail.example", "/u/token").await.0, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(ask(full(), Method::GET, "evil.example", "/").await.0, StatusCode::FORBIDDEN);
+        assert_eq!(
+            ask(full(), Method::POST, "mail.example", "/u/token").await.0,
+            StatusCode::SERVICE_UNAVAILABLE
+        );
     }
 }

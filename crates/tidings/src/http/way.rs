@@ -32,7 +32,7 @@ enum Stop {
         piles: Vec<Pile>,
     },
     Room {
-        name: &'static str,
+        name: String,
         does: &'static str,
         lag: u64,
         lags: Vec<(String, u64)>,
@@ -41,7 +41,7 @@ enum Stop {
 
 #[derive(Debug, Serialize)]
 struct Pile {
-    name: &'static str,
+    name: String,
     is: &'static str,
     count: u64,
     /// Where to look closer.
@@ -69,7 +69,7 @@ fn does(room: &str) -> &'static str {
         "slices" => "walks large audiences",
         "digest" => "holds and closes windows",
         "sender" => "checks, renders, sends",
-        _ => "",
+        _ => "reads what others say",
     }
 }
 
@@ -106,18 +106,18 @@ fn stops(stages: &[StageView]) -> Vec<Stop> {
     let mut stops = Vec::new();
     for of_room in stages.chunk_by(|a, b| a.name == b.name) {
         let pile = |stage: &StageView| Pile {
-            name: stage.topic,
-            is: lies_in(stage.topic),
+            name: stage.topic.clone(),
+            is: lies_in(&stage.topic),
             count: stage.end,
             link: None,
         };
-        let name = of_room[0].name;
+        let name = of_room[0].name.clone();
         stops.push(Stop::Topics { piles: of_room.iter().map(pile).collect() });
         stops.push(Stop::Room {
+            does: does(&name),
             name,
-            does: does(name),
             lag: of_room.iter().map(|stage| stage.lag).sum(),
-            lags: of_room.iter().map(|stage| (stage.topic.to_owned(), stage.lag)).collect(),
+            lags: of_room.iter().map(|stage| (stage.topic.clone(), stage.lag)).collect(),
         });
     }
     stops
@@ -129,15 +129,23 @@ mod tests {
 
     #[test]
     fn a_room_stands_behind_what_it_reads() {
-        let stage =
-            |name, topic, lag| StageView { name, topic, group: name, committed: 1, end: 1 + lag, lag };
+        let stage = |name: &str, topic: &str, lag| StageView {
+            name: name.to_owned(),
+            topic: topic.to_owned(),
+            group: name.to_owned(),
+            committed: 1,
+            end: 1 + lag,
+            lag,
+        };
         let stages =
             [stage("digest", "pending", 2), stage("digest", "inbox", 3), stage("sender", "ready", 0)];
         let stops = stops(&stages);
         let shown: Vec<String> = stops
             .iter()
             .map(|stop| match stop {
-                Stop::Topics { piles } => piles.iter().map(|pile| pile.name).collect::<Vec<_>>().join("+"),
+                Stop::Topics { piles } => {
+                    piles.iter().map(|pile| pile.name.as_str()).collect::<Vec<_>>().join("+")
+                }
                 Stop::Room { name, lag, .. } => format!("{name}:{lag}"),
             })
             .collect();

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
+    time::Duration,
 };
 
 use anyhow::{Context as _, ensure};
@@ -23,7 +24,9 @@ use stage::{
     scenario::Restart,
     world::{Answer, Entry, Mail},
 };
+use store::Store;
 use topic::{NewRecord, Topics, rough::Odds};
+use topic_kafka::Kafka;
 use tower::ServiceExt as _;
 use wire::topics;
 
@@ -31,14 +34,17 @@ use super::{
     Ground,
     books::Books,
     mail_server::{Down, MailServer},
+    real::Lot,
 };
 use crate::{
     archive,
     days::{self, Days},
+    engines::{self, Opened},
     explain::{self, Asked},
     house::{Config, Engines, House},
     quarantine,
     release::{self, Place, Release},
+    replay,
 };
 
 /// Bytes of an answer that are looked at.
@@ -54,16 +60,21 @@ const LAG_MAX: u64 = 100_000;
 /// Few, so that a scenario goes on from a place too.
 const RELEASED_AT_ONCE: usize = 2;
 
+/// How often a house on real engines looks whether it has settled.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 const DOWN: &str = "the house is down";
 
 /// A house in a folder, and what a scenario does to it.
-pub(super) struct Scene {
+pub(super) struct Scene<'a> {
     dir: PathBuf,
     /// The scenario's own file: catalogues are looked for from there.
     file: PathBuf,
     catalogue: Arc<Catalogue>,
     tenants: BTreeSet<Tenant>,
-    ground: Ground,
+    ground: Ground<'a>,
+    /// What it has on real engines.
+    lot: Option<Lot>,
     clock: Clock,
     down: Down,
     books: Books,
@@ -80,14 +91,23 @@ struct Running {
     house: House,
     intake: Router,
     /// The engines themselves, below whatever makes them rough.
-    topics: topic::embedded::Embedded,
-    store: Arc<store::embedded::Embedded>,
+    topics: Arc<dyn Topics>,
+    store: Arc<dyn Store>,
+    engines: Opened,
+    /// The real log, so that it can be cut off.
+    kafka: Option<Kafka>,
     outbox: Arc<Outbox>,
 }
 
-impl Scene {
-    pub async fn open(dir: &Path, file: &Path, scenario: &Scenario, ground: Ground) -> anyhow::Result<Self> {
+impl<'a> Scene<'a> {
+    pub async fn open(
+        dir: &Path,
+        file: &Path,
+        scenario: &Scenario,
+        ground: Ground<'a>,
+    ) -> anyhow::Result<Self> {
         let mut scene = Self {
+            lot: None,
             dir: dir.to_owned(),
             file: file.to_owned(),
             catalogue: Arc::new(super::catalogue(file, &scenario.catalogue)?),
@@ -100,6 +120,9 @@ impl Scene {
             running: None,
             lives: 0,
         };
+        if let Ground::Real(engines) = ground {
+            scene.lot = Some(engines.take(&scene.clock).await?);
+        }
         scene.open_house().await?;
         Ok(scene)
     }
@@ -108,31 +131,54 @@ impl Scene {
     pub async fn close(mut self) {
         if let Some(running) = self.running.take() {
             running.house.abandon().await;
+            if let Err(error) = running.close().await {
+                tracing::warn!(error = format!("{error:#}"), "a scenario's engines were not closed");
+            }
+        }
+        if let (Ground::Real(engines), Some(lot)) = (self.ground, self.lot) {
+            engines.give_back(lot, &self.clock).await;
         }
     }
 
+    async fn open_engines(&self) -> anyhow::Result<(Opened, Option<Kafka>)> {
+        if let Some(lot) = &self.lot {
+            let (opened, kafka) = lot.open(&self.clock).await?;
+            return Ok((opened, Some(kafka)));
+        }
+        let opened = engines::embedded(&self.dir, &self.clock).await?;
+        engines::prepare(&opened, Partitions::USUAL, &self.catalogue.foreign_topics()).await?;
+        Ok((opened, None))
+    }
+
     async fn open_house(&mut self) -> anyhow::Result<()> {
-        let topics = topic::embedded::Embedded::open(&self.dir.join("topics"), self.clock.clone())?;
-        let store = Arc::new(store::embedded::Embedded::open(&self.dir.join("store"))?);
+        let (opened, kafka) = self.open_engines().await?;
+        let (topics, store) = (opened.topics(), opened.store());
         let outbox = Arc::new(Outbox::open(&self.dir.join("outbox"))?);
         self.lives += 1;
         let courier = Arc::new(MailServer { outbox: outbox.clone(), down: self.down.clone() });
+        let schemas = opened.schemas();
         let engines = match self.ground {
-            Ground::Even => Engines { topics: Arc::new(topics.clone()), store: store.clone(), courier },
+            Ground::Even | Ground::Real(_) => {
+                Engines { topics: topics.clone(), store: store.clone(), courier, schemas }
+            }
             Ground::Rough(seed) => {
                 let seed = seed.wrapping_add(self.lives);
                 let usual = store::rough::Roughness::seeded(seed);
                 let (busy_before_percent, busy_after_percent) = BUSY_PERCENT;
                 let roughness = store::rough::Roughness { busy_before_percent, busy_after_percent, ..usual };
-                let inner = Arc::new(topics.clone());
                 Engines {
-                    topics: Arc::new(topic::rough::Rough::new(inner, Odds::ROUGH, seed)),
+                    topics: Arc::new(topic::rough::Rough::new(topics.clone(), Odds::ROUGH, seed)),
                     store: Arc::new(store::rough::Rough::new(store.clone(), roughness)),
                     courier,
+                    schemas,
                 }
             }
         };
-        let config = Config::usual(Tenant::new(stage::MAIN)?, LAG_MAX);
+        let mut config = Config::usual(Tenant::new(stage::MAIN)?, LAG_MAX);
+        if let Some(lot) = &self.lot {
+            config.partitions = lot.partitions;
+            config.look_again = Some(LOOK_AGAIN);
+        }
         let (catalogue, clock) = (self.catalogue.clone(), self.clock.clone());
         let house = House::start(engines, catalogue, clock, Zones::bundled(), config.clone()).await?;
         let intake = ingest::router(ingest::Http {
@@ -141,7 +187,7 @@ impl Scene {
             keys: Some(self.tenants.iter().map(key).collect()),
             disk_low: Arc::new(|| false),
         });
-        self.running = Some(Running { house, intake, topics, store, outbox });
+        self.running = Some(Running { house, intake, topics, store, engines: opened, kafka, outbox });
         Ok(())
     }
 
@@ -163,17 +209,16 @@ fn key(tenant: &Tenant) -> ingest::ApiKey {
 
 impl Running {
     /// Lets go of the directory, so that the next life can have it.
-    fn close(self) -> anyhow::Result<()> {
-        let Self { house, intake, topics, store, outbox } = self;
-        drop((house, intake, outbox));
-        topics.close();
-        ensure!(Arc::into_inner(store).is_some(), "somebody still holds the store of a house that is down");
-        Ok(())
+    async fn close(self) -> anyhow::Result<()> {
+        let Self { house, intake, topics, store, engines, kafka, outbox } = self;
+        drop((house, intake, topics, store, kafka, outbox));
+        ensure!(!engines.is_held(), "somebody still holds the store of a house that is down");
+        engines.close().await
     }
 }
 
 #[async_trait]
-impl World for Scene {
+impl World for Scene<'_> {
     fn clock(&self) -> &Clock {
         &self.clock
     }
@@ -199,7 +244,7 @@ impl World for Scene {
                 .body(Body::from(body.to_owned()))?;
             let response = self.running()?.intake.clone().oneshot(request).await?;
             let status = response.status();
-            if status == StatusCode::SERVICE_UNAVAILABLE && self.ground != Ground::Even {
+            if status == StatusCode::SERVICE_UNAVAILABLE && !matches!(self.ground, Ground::Even) {
                 continue;
             }
             let body = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await?;
@@ -218,9 +263,15 @@ impl World for Scene {
         let running = self.running.take().context(DOWN)?;
         match how {
             Restart::Orderly => running.house.stop().await?,
-            Restart::Crash => running.house.abandon().await,
+            Restart::Crash => {
+                // Before the rooms, which would leave their groups in good order.
+                if let Some(kafka) = &running.kafka {
+                    kafka.sever();
+                }
+                running.house.abandon().await;
+            }
         }
-        running.close()
+        running.close().await
     }
 
     async fn start(&mut self, catalogue: Option<&str>) -> anyhow::Result<()> {
@@ -239,7 +290,7 @@ impl World for Scene {
     async fn mails(&mut self) -> anyhow::Result<Vec<Mail>> {
         let Self { running, books, catalogue, .. } = self;
         if let Some(Running { topics, store, outbox, .. }) = running {
-            books.update(outbox, topics, &**store, catalogue).await?;
+            books.update(outbox, &**topics, &**store, catalogue).await?;
         }
         Ok(books.mails.clone())
     }
@@ -257,7 +308,7 @@ impl World for Scene {
 
     async fn quarantine(&mut self) -> anyhow::Result<Vec<String>> {
         if let Some(running) = &self.running {
-            let items = quarantine::list(&running.topics).await?;
+            let items = quarantine::list(&*running.topics).await?;
             // Putting aside may be repeated like every effect; the record is one.
             let mut seen = BTreeSet::new();
             let place = |item: &quarantine::Item| (item.topic.clone(), item.partition, item.offset);
@@ -268,7 +319,7 @@ impl World for Scene {
     }
 
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize> {
-        let log = &self.running()?.topics;
+        let log = &*self.running()?.topics;
         let bounds = log.bounds(topics::WINDOWS).await?;
         let number = Partitions::found(bounds.len()).of_person(tenant, person);
         let key = wire::key::person(tenant, person);
@@ -296,7 +347,7 @@ impl World for Scene {
     ) -> anyhow::Result<()> {
         let at = Millis(self.clock.now());
         let release = Release { tenant: tenant.clone(), plan: plan.clone(), at };
-        let log = &self.running()?.topics;
+        let log = &*self.running()?.topics;
         if let Some(person) = person {
             ensure!(release::one(log, &release, person).await?, "{person} has no window of `{plan}` open");
             return Ok(());
@@ -317,9 +368,14 @@ impl World for Scene {
         let Running { topics, store, .. } = self.running()?;
         let (whose, now) = ((tenant, person), Millis(self.clock.now()));
         let asked = Asked::Subject(subject.clone());
-        let gathered = explain::gather((topics, &**store), whose, &asked, &self.catalogue, now).await?;
+        let gathered = explain::gather((&**topics, &**store), whose, &asked, &self.catalogue, now).await?;
         let told = explain::tell(&gathered, whose, &self.catalogue, now);
         Ok(told.into_iter().flat_map(|one| one.steps.into_iter().map(|step| step.text)).collect())
+    }
+
+    async fn replay(&mut self, topic: &str, from: Millis, tells_missing: bool) -> anyhow::Result<()> {
+        let now = Millis(self.clock.now());
+        replay::at_once(&*self.running()?.topics, topic, from, tells_missing, now).await
     }
 
     async fn archive(&mut self, before: Day) -> anyhow::Result<()> {

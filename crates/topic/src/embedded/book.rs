@@ -2,7 +2,7 @@
 //! group has committed. The writer alone changes it, after what it says is on the disk.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, OnceLock, PoisonError, RwLock, Weak,
         atomic::{AtomicI64, AtomicU64, Ordering},
@@ -181,6 +181,17 @@ impl Book {
 
     pub fn add_topic(&self, topic: Arc<Topic>) {
         self.topics.write().unwrap_or_else(PoisonError::into_inner).insert(topic.name.clone(), topic);
+    }
+
+    /// Forgets topics, and what groups have committed in them.
+    pub fn forget_topics(&self, gone: &HashSet<u32>) {
+        let mut topics = self.topics.write().unwrap_or_else(PoisonError::into_inner);
+        topics.retain(|_, topic| !gone.contains(&topic.id));
+        drop(topics);
+        let mut committed = self.committed.write().unwrap_or_else(PoisonError::into_inner);
+        for offsets in committed.values_mut() {
+            offsets.retain(|(topic, _), _| !gone.contains(topic));
+        }
     }
 
     pub fn committed(&self, group: &str, topic: u32, partition: u32) -> Option<u64> {

@@ -66,6 +66,11 @@ impl Groups {
         by_name.insert(group.name.clone(), group.clone());
         Ok(group)
     }
+
+    /// Whether any of these groups has members.
+    pub fn have_members(&self, these: impl Fn(&Group) -> bool) -> bool {
+        lock(&self.by_name).values().any(|group| these(group) && !group.share().is_empty())
+    }
 }
 
 fn topics(book: &Book, membership: &Membership) -> Result<Vec<Arc<Topic>>, TopicError> {

@@ -49,6 +49,14 @@ async fn assigned(member: &mut Box<dyn Member>) -> Vec<(u32, u64)> {
     }
 }
 
+impl Embedded {
+    /// How many records lie in the tables of plain and of compacted topics, whoever may still see them.
+    fn left_on_disk(&self) -> (usize, usize) {
+        let tables = self.engine.book.tables().unwrap();
+        (tables.log.iter().count(), tables.state.iter().count())
+    }
+}
+
 /// A directory with a topic `a` that keeps a day, and a compacted topic `s`.
 async fn opened(dir: &Path, now: i64) -> Embedded {
     let engine = Embedded::open(dir, Clock::still(now)).unwrap();
@@ -433,4 +441,50 @@ async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
     let there = engine.read("a", 0, 0, usize::MAX).await.unwrap().len();
     assert!(end >= acknowledged && u64::try_from(there).unwrap() == end, "{there} of {end}, {acknowledged}");
     engine.append(vec![record("a", 0, "k", "v")]).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_removed_goes_from_the_disk_too() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 1_000).await;
+    let many = |topic: &str| (0..5_000).map(|n| record(topic, 1, &n.to_string(), "v")).collect::<Vec<_>>();
+    engine.append([many("a"), many("s")].concat()).await.unwrap();
+    engine.remove(&["a".into(), "s".into()]).await.unwrap();
+    // Cut off while it sweeps.
+    let copy = scratch_dir();
+    cut_power(dir.path(), copy.path());
+    engine.close();
+    for dir in [&dir, &copy] {
+        let engine = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();
+        // A request is answered between the pieces; numbers are never given twice.
+        engine
+            .declare(&[spec("a", 4, Retention::Milliseconds(DAY)), spec("s", 2, Retention::Compacted)])
+            .await
+            .unwrap();
+        engine.append(vec![record("a", 1, "k", "1"), record("s", 1, "k", "1")]).await.unwrap();
+        let left = async {
+            while engine.left_on_disk() != (1, 1) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), left).await.expect("only the new records are left");
+        assert_eq!(values(&engine.read("a", 1, 0, 9).await.unwrap()), ["1"]);
+        engine.close();
+        let engine = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();
+        assert_eq!(engine.bounds("s").await.unwrap(), [(0, 0), (0, 1)]);
+        assert_eq!(engine.left_on_disk(), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_removed_from_under_a_member() {
+    let dir = scratch_dir();
+    let engine = opened(dir.path(), 1_000).await;
+    let member = engine.join(membership("g", "a")).await.unwrap();
+    let refused = engine.remove(&["s".into(), "a".into()]).await;
+    assert!(matches!(&refused, Err(TopicError::Refused(why)) if why.contains("has members")), "{refused:?}");
+    assert_eq!(engine.bounds("s").await.unwrap().len(), 4, "none of a call's, or all");
+    drop(member);
+    engine.remove(&["s".into(), "a".into()]).await.unwrap();
+    assert!(engine.bounds("a").await.is_err());
 }

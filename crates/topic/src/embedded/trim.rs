@@ -1,30 +1,38 @@
 //! What is older than its topic keeps it goes: first out of sight, all at once, then from the disk, in
 //! small pieces between the requests.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
     book::{Book, Topic},
     layout::{self, Extent},
     read,
-    tables::Tables,
+    tables::{Tables, fault},
 };
 use crate::port::TopicError;
 
 /// How often the log is looked through, by the clock it was given.
 const EVERY_MS: i64 = 60_000;
 /// Records removed in one piece: a request that comes in meanwhile waits for about a millisecond.
-const PIECE: u64 = 2_000;
+const PIECE: usize = 2_000;
 
 pub(super) struct Trim {
     next: i64,
     unswept: BTreeSet<(u32, u32)>,
+    /// Of topics that were removed.
+    abandoned: BTreeSet<(u32, u32)>,
 }
 
 impl Trim {
-    pub fn new(extents: &HashMap<(u32, u32), Extent>) -> Self {
-        let unswept = extents.iter().filter(|(_, e)| e.swept < e.first).map(|(at, _)| *at).collect();
-        Self { next: i64::MIN, unswept }
+    pub fn new(extents: &HashMap<(u32, u32), Extent>, topics: &HashSet<u32>) -> Self {
+        let abandoned = extents.keys().filter(|(topic, _)| !topics.contains(topic)).copied().collect();
+        Self { next: i64::MIN, unswept: unswept(extents).collect(), abandoned }
+    }
+
+    /// These partitions are of no topic any more: all of them goes from the disk.
+    pub fn abandon(&mut self, extents: &HashMap<(u32, u32), Extent>) {
+        self.unswept.extend(unswept(extents));
+        self.abandoned.extend(extents.keys());
     }
 
     /// Moves the first offset of every partition past what is too old, if it is time to look.
@@ -72,12 +80,12 @@ impl Trim {
         tables: &Tables,
         extents: &mut HashMap<(u32, u32), Extent>,
     ) -> Result<bool, TopicError> {
-        let Some(at) = self.unswept.first().copied() else { return Ok(false) };
+        let Some(at) = self.unswept.first().copied() else { return self.sweep_abandoned(tables, extents) };
         let Some(extent) = extents.get_mut(&at) else {
             self.unswept.remove(&at);
             return Ok(true);
         };
-        let end = extent.first.min(extent.swept.saturating_add(PIECE));
+        let end = extent.first.min(extent.swept.saturating_add(PIECE as u64));
         let swept = Extent { swept: end, ..*extent };
         let mut batch = tables.db.batch();
         for offset in extent.swept..end {
@@ -91,6 +99,35 @@ impl Trim {
         }
         Ok(true)
     }
+
+    /// The same of what compacted topics that were removed have left; then their partitions are forgotten.
+    fn sweep_abandoned(
+        &mut self,
+        tables: &Tables,
+        extents: &mut HashMap<(u32, u32), Extent>,
+    ) -> Result<bool, TopicError> {
+        let Some(at) = self.abandoned.first().copied() else { return Ok(false) };
+        let mut batch = tables.db.batch();
+        let mut removed = 0;
+        for item in tables.state.prefix(layout::state_prefix(at.0, at.1)).take(PIECE) {
+            let key = item.key().map_err(|error| fault("sweeping a state", &error))?;
+            batch.remove(&tables.state, key);
+            removed += 1;
+        }
+        if removed < PIECE {
+            batch.remove(&tables.meta, layout::extent_key(at.0, at.1));
+        }
+        batch.commit().map_err(|error| tables.write_fault("sweeping the log", &error))?;
+        if removed < PIECE {
+            extents.remove(&at);
+            self.abandoned.remove(&at);
+        }
+        Ok(true)
+    }
+}
+
+fn unswept(extents: &HashMap<(u32, u32), Extent>) -> impl Iterator<Item = (u32, u32)> {
+    extents.iter().filter(|(_, extent)| extent.swept < extent.first).map(|(at, _)| *at)
 }
 
 /// The first offset appended at the horizon or later.

@@ -4,7 +4,10 @@
 //! A thread of its own, since the tables block their writers for as long as they like. Everything that
 //! must be decided in one order (offsets, generations) is decided here and needs no lock.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use runtime::Clock;
 use tokio::sync::{mpsc, oneshot};
@@ -16,7 +19,7 @@ use super::{
     tables::{Tables, garbled},
     trim::Trim,
 };
-use crate::port::{CommitError, TopicError, TopicSpec};
+use crate::port::{CommitError, TopicError, TopicName, TopicSpec};
 
 /// Requests that wait before the next one has to.
 pub(super) const QUEUE_MOST: usize = 1_024;
@@ -31,6 +34,10 @@ pub(super) type Answer<T, E> = oneshot::Sender<Result<T, E>>;
 pub(super) enum Request {
     Declare {
         specs: Vec<TopicSpec>,
+        answer: Answer<(), TopicError>,
+    },
+    Remove {
+        topics: Vec<TopicName>,
         answer: Answer<(), TopicError>,
     },
     Append {
@@ -59,7 +66,7 @@ impl Request {
     fn bytes(&self) -> usize {
         let records = match self {
             Self::Append { records, .. } | Self::Commit { records, .. } => records.as_slice(),
-            Self::Declare { .. } | Self::Fence { .. } => &[],
+            Self::Declare { .. } | Self::Remove { .. } | Self::Fence { .. } => &[],
         };
         records.iter().map(|p| p.record.key.len() + p.record.value.as_ref().map_or(0, Vec::len)).sum()
     }
@@ -106,8 +113,10 @@ impl Writer {
             let generation = layout::number_of(&seat.value).ok_or_else(|| garbled("a generation"))?;
             generations.insert((seat.group, seat.topic, seat.partition), generation);
         }
-        let next_topic = book.topics().iter().map(|t| t.id + 1).max().unwrap_or(1);
-        let trim = Trim::new(&extents);
+        let topics: HashSet<u32> = book.topics().iter().map(|topic| topic.id).collect();
+        let numbers = topics.iter().chain(extents.keys().map(|(topic, _)| topic));
+        let next_topic = numbers.max().map_or(1, |last| last + 1);
+        let trim = Trim::new(&extents, &topics);
         let mut writer = Self { book, tables, clock, extents, generations, next_topic, trim };
         writer.trim();
         writer.book.check()?;
@@ -142,22 +151,27 @@ impl Writer {
         let mut draft = Draft::new(&self.tables, self.clock.now());
         let mut waiting = Vec::with_capacity(share.len());
         for request in share {
-            if let Request::Declare { specs, answer } = request {
-                // Rare, and it changes what later requests may name: written by itself, in its place.
+            if matches!(request, Request::Declare { .. } | Request::Remove { .. }) {
+                // Rare, and they change what later requests may name: written by themselves, in their place.
                 let full = std::mem::replace(&mut draft, Draft::new(&self.tables, self.clock.now()));
                 self.finish(full, std::mem::take(&mut waiting));
-                reply(answer, self.declare(&specs));
-            } else {
-                waiting.extend(self.enter(&mut draft, request));
             }
+            waiting.extend(self.enter(&mut draft, request));
         }
         self.finish(draft, waiting);
     }
 
     /// Puts a request into the draft, or answers it at once if it cannot be.
-    fn enter(&self, draft: &mut Draft, request: Request) -> Option<Waiting> {
+    fn enter(&mut self, draft: &mut Draft, request: Request) -> Option<Waiting> {
         match request {
-            Request::Declare { .. } => None,
+            Request::Declare { specs, answer } => {
+                reply(answer, self.declare(&specs));
+                None
+            }
+            Request::Remove { topics, answer } => {
+                reply(answer, self.remove(&topics));
+                None
+            }
             Request::Append { records, answer } => {
                 self.put(draft, records);
                 Some(Waiting::Append(answer))
@@ -256,6 +270,16 @@ impl Writer {
         super::declare::write(&self.tables, &fresh).inspect_err(|why| self.book.break_down(why))?;
         self.next_topic = fresh.next_topic;
         fresh.publish(&self.book);
+        Ok(())
+    }
+
+    fn remove(&mut self, topics: &[TopicName]) -> Result<(), TopicError> {
+        let gone = super::remove::plan(&self.book, topics, &self.extents)?;
+        super::remove::write(&self.tables, &gone).inspect_err(|why| self.book.break_down(why))?;
+        self.book.forget_topics(&gone.numbers);
+        self.generations.retain(|(_, topic, _), _| !gone.numbers.contains(topic));
+        self.trim.abandon(&gone.extents);
+        self.extents.extend(gone.extents);
         Ok(())
     }
 }

@@ -253,14 +253,16 @@ pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
 pub(super) fn quarantined() -> impl Strategy<Value = Quarantined> {
     let bytes = || vec(any::<u8>(), 0..40);
     let place = (any::<String>(), any::<u32>(), any::<u64>(), at());
-    (place, bytes(), option::of(bytes()), any::<bool>(), any::<String>(), at()).prop_map(
-        |((topic, partition, offset, appended), key, value, cut, reason, at)| Quarantined {
+    let headers = vec((any::<String>(), bytes()), 0..4);
+    (place, bytes(), option::of(bytes()), headers, any::<bool>(), any::<String>(), at()).prop_map(
+        |((topic, partition, offset, appended), key, value, headers, cut, reason, at)| Quarantined {
             topic,
             partition,
             offset,
             appended,
             key,
             value,
+            headers,
             cut,
             reason,
             at,

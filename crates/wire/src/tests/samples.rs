@@ -266,6 +266,7 @@ pub(super) fn quarantined() -> Quarantined {
         appended: at("2026-11-20T10:00:00Z"),
         key: b"main\0item:1".to_vec(),
         value: Some(vec![0, 1, 0xC3, 0xFF]),
+        headers: vec![("ce_id".to_owned(), b"7".to_vec()), ("trace".to_owned(), vec![0xFF])],
         cut: false,
         reason: "/time: not a time as in 2026-11-21T09:00:00Z (RFC 3339)".to_owned(),
         at: at("2026-11-20T10:00:05Z"),

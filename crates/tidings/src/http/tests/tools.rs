@@ -122,6 +122,7 @@ impl Door {
             intake: app.intake.clone(),
             pages: Pages::new().unwrap(),
             archive: Desk::default(),
+            replays: crate::replay::Desk::default(),
             unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
         });
         Self { ground, router: router(app.clone(), &[]), app, _dir }

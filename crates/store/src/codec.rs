@@ -1,6 +1,6 @@
 //! Stored values: one byte that says the version, then postcard of a private struct. Model types are
 //! never serialised themselves, so changing one cannot change what lies on disks. Bytes that cannot be
-//! read are an error, never a panic and never nothing. Rows of days are in `rows`.
+//! read are an error, never a panic and never nothing. Rows of days are in [`crate::rows`].
 
 use std::sync::Arc;
 
@@ -10,11 +10,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::port::{Claim, Record, Recorded, StoreError};
 
 const VERSION: u8 = 1;
-pub(super) const KEY_BYTES: usize = 24;
+pub(crate) const KEY_BYTES: usize = 24;
+
+/// Names have at most 128 bytes, so one byte holds their length.
+pub(crate) fn push_name(out: &mut Vec<u8>, name: &str) {
+    out.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+    out.extend_from_slice(name.as_bytes());
+}
 
 /// Bytes as one piece; serde's own way would go through each.
 #[derive(Clone, Copy)]
-pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl Serialize for Bytes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -84,18 +90,19 @@ struct StoredAnswer<'a> {
     answer: Bytes<'a>,
 }
 
-pub(super) fn bad(what: &str) -> StoreError {
+/// What cannot be read, as an error.
+pub fn bad(what: &str) -> StoreError {
     StoreError::Broken(format!("{what} in the store cannot be read"))
 }
 
-pub(super) fn encode<T: Serialize>(what: &str, value: &T) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn encode<T: Serialize>(what: &str, value: &T) -> Result<Vec<u8>, StoreError> {
     let mut out = Vec::new();
     encode_onto(&mut out, what, value)?;
     Ok(out)
 }
 
 /// Appends what `encode` gives.
-pub(super) fn encode_onto<T: Serialize>(out: &mut Vec<u8>, what: &str, value: &T) -> Result<(), StoreError> {
+pub(crate) fn encode_onto<T: Serialize>(out: &mut Vec<u8>, what: &str, value: &T) -> Result<(), StoreError> {
     let mut bytes = std::mem::take(out);
     bytes.push(VERSION);
     *out = postcard::to_extend(value, bytes)
@@ -103,7 +110,7 @@ pub(super) fn encode_onto<T: Serialize>(out: &mut Vec<u8>, what: &str, value: &T
     Ok(())
 }
 
-pub(super) fn decode<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<T, StoreError> {
+pub(crate) fn decode<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<T, StoreError> {
     match bytes.split_first() {
         Some((&VERSION, rest)) => match postcard::take_from_bytes(rest) {
             Ok((value, [])) => Ok(value),
@@ -114,26 +121,26 @@ pub(super) fn decode<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Res
 }
 
 /// The time at which a row of the journal or an answer was written.
-pub(super) fn at(bytes: &[u8]) -> Option<Millis> {
+pub(crate) fn at(bytes: &[u8]) -> Option<Millis> {
     let (&VERSION, rest) = bytes.split_first()? else { return None };
     postcard::take_from_bytes(rest).ok().map(|(at, _)| Millis(at))
 }
 
-pub(super) fn joined(keys: &[EntryKey]) -> Vec<u8> {
+pub(crate) fn joined(keys: &[EntryKey]) -> Vec<u8> {
     keys.iter().flat_map(|key| key.bytes()).collect()
 }
 
-pub(super) fn split(what: &str, bytes: &[u8]) -> Result<Vec<EntryKey>, StoreError> {
+pub(crate) fn split(what: &str, bytes: &[u8]) -> Result<Vec<EntryKey>, StoreError> {
     let keys = bytes.chunks(KEY_BYTES).map(EntryKey::from_bytes).collect::<Option<_>>();
     keys.ok_or_else(|| bad(what))
 }
 
-pub(super) fn state(state: &State) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn state(state: &State) -> Result<Vec<u8>, StoreError> {
     let cells = state.cells.iter().map(|(name, cell)| (&**name, stored_cell(cell))).collect();
     encode("a state", &StoredState { cells })
 }
 
-pub(super) fn state_back(bytes: &[u8]) -> Result<State, StoreError> {
+pub(crate) fn state_back(bytes: &[u8]) -> Result<State, StoreError> {
     let stored: StoredState<'_> = decode("a state", bytes)?;
     let cells = stored.cells.into_iter().map(|(name, cell)| Ok((Arc::from(name), cell_back(cell)?)));
     Ok(State { cells: cells.collect::<Result<_, StoreError>>()? })
@@ -169,31 +176,33 @@ fn cell_back(stored: StoredCell<'_>) -> Result<Cell, StoreError> {
     Ok(Cell { version: stored.version, value })
 }
 
-pub(super) fn enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
     encode("an enrolment", &StoredEnrolment { version, on })
 }
 
 /// The version of an enrolment, and whether it is on.
-pub(super) fn enrolment_back(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
+pub(crate) fn enrolment_back(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
     let stored: StoredEnrolment = decode("an enrolment", bytes)?;
     Ok((stored.version, stored.on))
 }
 
-pub(super) fn day(day: Day) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn day(day: Day) -> Result<Vec<u8>, StoreError> {
     encode("a day", &day.0)
 }
 
-pub(super) fn day_back(bytes: &[u8]) -> Result<Day, StoreError> {
+pub(crate) fn day_back(bytes: &[u8]) -> Result<Day, StoreError> {
     decode("a day", bytes).map(Day)
 }
 
-pub(super) fn claim(claim: &Claim) -> Result<Vec<u8>, StoreError> {
+/// A claim's value; the Ready and the attempt are its key.
+pub fn claim(claim: &Claim) -> Result<Vec<u8>, StoreError> {
     let told = joined(&claim.told);
     let Claim { token, at, deadline, .. } = claim;
     encode("a claim", &StoredClaim { at: at.0, deadline: deadline.0, token: *token, told: Bytes(&told) })
 }
 
-pub(super) fn claim_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Claim, StoreError> {
+/// Reads a claim back.
+pub fn claim_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Claim, StoreError> {
     let stored: StoredClaim<'_> = decode("a claim", bytes)?;
     let told = split("a claim", stored.told.0)?;
     let (at, deadline) = (Millis(stored.at), Millis(stored.deadline));
@@ -210,12 +219,14 @@ fn recorded_code(what: Recorded) -> u8 {
     }
 }
 
-pub(super) fn record(record: &Record) -> Result<Vec<u8>, StoreError> {
+/// A record's value; the Ready and the attempt are its key.
+pub fn record(record: &Record) -> Result<Vec<u8>, StoreError> {
     let left = record.left.iter().map(|(key, why)| (key.bytes(), why.text())).collect();
     encode("a record", &StoredRecord { at: record.at.0, what: recorded_code(record.what), left })
 }
 
-pub(super) fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record, StoreError> {
+/// Reads a record back.
+pub fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record, StoreError> {
     const ALL: [Recorded; 5] =
         [Recorded::Sent, Recorded::Nothing, Recorded::Refused, Recorded::NotSent, Recorded::Unknown];
     let stored: StoredRecord<'_> = decode("a record", bytes)?;
@@ -228,11 +239,11 @@ pub(super) fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<
     }
 }
 
-pub(super) fn answer(at: Millis, answer: &[u8]) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn answer(at: Millis, answer: &[u8]) -> Result<Vec<u8>, StoreError> {
     encode("an answer", &StoredAnswer { at: at.0, answer: Bytes(answer) })
 }
 
-pub(super) fn answer_back(bytes: &[u8]) -> Result<(Millis, Vec<u8>), StoreError> {
+pub(crate) fn answer_back(bytes: &[u8]) -> Result<(Millis, Vec<u8>), StoreError> {
     let stored: StoredAnswer<'_> = decode("an answer", bytes)?;
     Ok((Millis(stored.at), stored.answer.0.to_vec()))
 }

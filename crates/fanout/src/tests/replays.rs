@@ -1,0 +1,143 @@
+//! Tests of events that are there once more: what is missing is written, and who is told of it.
+
+use std::collections::BTreeSet;
+
+use model::{Cell, Crowd, Enrolment, Event, State, Value, person::notes, person::profile};
+use store::{Crowds as _, StateKey, States as _};
+use wire::{replay::Again, topics};
+
+use super::house::{House, TODAY, at, event, person, place, subject, tenant};
+
+const ROW: &str = "ann work:1 work_out follows author:7";
+
+/// Whose days are announced, with how many rows.
+async fn announced(house: &House) -> Vec<(String, u32)> {
+    let said = house.announcements().await;
+    assert!(said.iter().all(|one| !one.kinds.is_empty()), "{said:?}");
+    said.into_iter().map(|one| (one.person.to_string(), one.rows)).collect()
+}
+
+#[tokio::test]
+async fn a_replay_writes_what_is_missing_and_tells_whom_it_is_to_tell() {
+    for is_quiet in [true, false] {
+        for house in [House::new().await, House::small(0, 1).await] {
+            house.facts(&["ann author:7", "bob author:7"]).await;
+            house.replay(&[event("1 by author:7"), event("2 sold owner cat")], is_quiet).await;
+            house.settle().await;
+            let told = house.told(&["ann", "bob", "cat"], TODAY).await;
+            let rows = [ROW, "bob work:1 work_out follows author:7", "cat work:2 yours named"];
+            assert_eq!(told, rows.map(str::to_owned).into(), "{:?}", house.sizes);
+            // What was counted the first time is not counted again.
+            let wakes = ["ann", "bob", "cat"].map(|who| (who.to_owned(), 0));
+            let said: BTreeSet<_> = announced(&house).await.into_iter().collect();
+            assert_eq!(said, if is_quiet { BTreeSet::new() } else { wakes.into() }, "{:?}", house.sizes);
+            // However an audience is cut, each of its slices is as quiet as its event.
+            for slice in house.records(topics::SLICES).await {
+                assert_eq!(Again::of(&slice.headers), Some(Again { replay: "r".into(), is_quiet }));
+            }
+            assert_eq!(house.slices().await.is_empty(), house.sizes.inline > 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_event_and_its_copies_in_one_turn_are_each_told_in_their_own_way() {
+    let house = House::new().await;
+    house.facts(&["ann author:7", "bob author:8"]).await;
+    let (first, other) = (event("1 by author:7"), event("2 by author:8"));
+    house.replay(&[first.clone(), other.clone()], true).await;
+    house.publish(std::slice::from_ref(&first)).await;
+    house.replay(&[first.clone(), first], true).await;
+    house.settle().await;
+    assert_eq!(house.told(&["ann"], TODAY).await, BTreeSet::from([ROW.to_owned()]));
+    assert_eq!(house.told(&["bob"], TODAY).await.len(), 1);
+    assert_eq!(announced(&house).await, [("ann".to_owned(), 1)]);
+    house.replay(&[other], false).await;
+    house.settle().await;
+    assert_eq!(announced(&house).await, [("ann".to_owned(), 1), ("bob".to_owned(), 0)]);
+}
+
+#[tokio::test]
+async fn a_replay_passes_over_full_days_and_the_erased() {
+    for is_quiet in [true, false] {
+        let house = House::new().await;
+        house.facts(&["ann author:7", "bob author:7", "cat author:7"]).await;
+        let today = model::Day::parse(TODAY).unwrap();
+        house.note("ann", notes::FULL_DAY, Value::Number(f64::from(today.0))).await;
+        house.note("bob", notes::ERASED, Value::Flag(true)).await;
+        house
+            .replay(&[event("1 by author:7"), event("2 by author:7 on 2026-10-31T23:59:59Z")], is_quiet)
+            .await;
+        house.settle().await;
+        let told = house.told(&["ann", "bob", "cat"], TODAY).await;
+        assert_eq!(told, BTreeSet::from(["cat work:1 work_out follows author:7".to_owned()]));
+        let said = if is_quiet { Vec::new() } else { vec![("cat".to_owned(), 0)] };
+        assert_eq!(announced(&house).await, said);
+    }
+}
+
+/// Who came later than an event is not told of it, whatever brought them; the event itself, heard of for the
+/// first time, is for whoever is there.
+async fn check(events: &[Event], later: &[&str], there: &[&str]) {
+    let (before, after) = (at("2026-11-21T09:00:00Z").0, at("2026-11-21T10:00:00.001Z").0);
+    let names: Vec<&str> = later.iter().chain(there).copied().collect();
+    for is_copy in [true, false] {
+        let house = House::new().await;
+        for (who, since) in later.iter().map(|who| (who, after)).chain(there.iter().map(|who| (who, before)))
+        {
+            let here = place("52.5,13.4");
+            let crowds = [Crowd::Everyone, Crowd::Followers(subject("author:7"))].into_iter().chain(here.cells().into_iter().map(Crowd::Cell));
+            let enrolment = |crowd| Enrolment {
+                tenant: tenant(),
+                person: person(who),
+                // However often a profile is said again, they are there since they first were.
+                version: if crowd == Crowd::Everyone { after } else { since },
+                crowd,
+                on: true,
+            };
+            house.store.enrol(crowds.map(enrolment).collect()).await.unwrap();
+            let key = StateKey::Person(tenant(), person(who));
+            let mut state = State::at(since, [(profile::PLACE, Some(Value::Place(here)))]);
+            state
+                .cells
+                .insert(profile::LANGUAGE.into(), Cell { version: after, value: Some(Value::text("de")) });
+            house.store.merge(vec![(key, state)]).await.unwrap();
+        }
+        if is_copy {
+            house.replay(events, false).await;
+        } else {
+            house.publish(events).await;
+        }
+        house.settle().await;
+        let told: BTreeSet<String> = announced(&house).await.into_iter().map(|(who, _)| who).collect();
+        let expected = if is_copy { there } else { &names };
+        assert_eq!(told, expected.iter().map(ToString::to_string).collect(), "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_came_later_is_not_told_old_news() {
+    check(&[event("1 shown at 52.5,13.4")], &["ann"], &["bob"]).await;
+    check(&[event("1 opened")], &["ann"], &["bob", "cat"]).await;
+    check(&[event("1 by author:7")], &["ann"], &["bob"]).await;
+}
+
+#[tokio::test]
+async fn a_replay_goes_by_what_was_known_then() {
+    let check = async |version: i64, told: &[&str]| {
+        let house = House::new().await;
+        house.facts(&["ann author:7"]).await;
+        let author = State::at(version, [("author", Some(Value::Ref(subject("author:7"))))]);
+        house.store.merge(vec![(StateKey::Subject(tenant(), subject("work:1")), author)]).await.unwrap();
+        house.replay(&[event("1")], false).await;
+        house.settle().await;
+        assert_eq!(house.told(&["ann"], TODAY).await, told.iter().map(ToString::to_string).collect());
+        // For the first time it is told to whom it concerns by now.
+        house.publish(&[event("1")]).await;
+        house.settle().await;
+        assert_eq!(house.told(&["ann"], TODAY).await, BTreeSet::from([ROW.to_owned()]));
+    };
+    let occurred = event("1").occurred.0;
+    check(occurred, &[ROW]).await;
+    check(occurred + 1, &[]).await;
+}

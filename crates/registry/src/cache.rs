@@ -1,0 +1,142 @@
+//! What was learned of a registry: schemas by their ids, and the ids of ours. In memory, and in a file for
+//! the next start.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+use wire::{NoSchema, schemas::Writer};
+
+/// Schemas that are remembered; beyond that all are asked for again.
+const SCHEMAS_MAX: usize = 500;
+/// Ids of which it is remembered that there is no schema.
+const UNKNOWN_MAX: usize = 10_000;
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+#[derive(Debug)]
+pub(crate) struct Cache {
+    file: Option<PathBuf>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    kept: Kept,
+    writers: HashMap<u32, Arc<Writer>>,
+    /// Until when, and why.
+    unknown: HashMap<u32, (i64, String)>,
+}
+
+/// What the file holds.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    /// Whose ids these are.
+    urls: Vec<String>,
+    schemas: BTreeMap<u32, String>,
+    /// By subject.
+    ours: BTreeMap<String, Ours>,
+}
+
+/// The id of a schema of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ours {
+    pub id: u32,
+    /// By what its records begin in single-object encoding: another release has another schema.
+    pub header: Vec<u8>,
+}
+
+impl Cache {
+    /// With what the file holds, if it is of this registry. It is a help and no more, so one that cannot be
+    /// read is begun anew.
+    pub fn open(file: Option<PathBuf>, urls: &[String]) -> Self {
+        let kept = file.as_deref().and_then(|path| match read(path) {
+            Ok(kept) => Some(kept),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "the schemas that were learned cannot be read");
+                None
+            }
+        });
+        let kept = kept.filter(|kept| kept.urls == urls);
+        let kept = kept.unwrap_or_else(|| Kept { urls: urls.to_vec(), ..Kept::default() });
+        let writers = kept.schemas.iter();
+        let writers = writers.filter_map(|(id, text)| Some((*id, Arc::new(Writer::parse(text).ok()?))));
+        let known = Known { writers: writers.collect(), kept, unknown: HashMap::new() };
+        Self { file, known: Mutex::new(known) }
+    }
+
+    pub fn schema(&self, id: u32, now: i64) -> Option<Result<Arc<Writer>, NoSchema>> {
+        let known = self.known();
+        if let Some(writer) = known.writers.get(&id) {
+            return Some(Ok(writer.clone()));
+        }
+        let (_, reason) = known.unknown.get(&id).filter(|(until, _)| now < *until)?;
+        Some(Err(NoSchema::Unknown(reason.clone())))
+    }
+
+    pub fn learn(&self, id: u32, text: &str, writer: Writer) -> Arc<Writer> {
+        let writer = Arc::new(writer);
+        let mut known = self.known();
+        if known.writers.len() >= SCHEMAS_MAX {
+            known.writers.clear();
+            known.kept.schemas.clear();
+        }
+        known.writers.insert(id, writer.clone());
+        known.kept.schemas.insert(id, text.to_owned());
+        self.keep(&known.kept);
+        writer
+    }
+
+    pub fn miss(&self, id: u32, reason: &str, until: i64) {
+        let mut known = self.known();
+        if known.unknown.len() >= UNKNOWN_MAX {
+            known.unknown.clear();
+        }
+        known.unknown.insert(id, (until, reason.to_owned()));
+    }
+
+    pub fn ours(&self, subject: &str) -> Option<Ours> {
+        self.known().kept.ours.get(subject).cloned()
+    }
+
+    pub fn learn_ours(&self, subject: &str, ours: Ours) {
+        let mut known = self.known();
+        if known.kept.ours.get(subject) != Some(&ours) {
+            known.kept.ours.insert(subject.to_owned(), ours);
+            self.keep(&known.kept);
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, kept: &Kept) {
+        let Some(path) = &self.file else { return };
+        if let Err(error) = write(path, kept) {
+            tracing::warn!(path = %path.display(), %error, "the schemas that were learned cannot be kept");
+        }
+    }
+}
+
+fn read(path: &Path) -> io::Result<Kept> {
+    if fs::metadata(path)?.len() > FILE_BYTES_MAX {
+        return Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes")));
+    }
+    Ok(serde_json::from_slice(&fs::read(path)?)?)
+}
+
+/// Whole or not at all: several processes may share the file.
+fn write(path: &Path, kept: &Kept) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(&serde_json::to_vec(kept)?)?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! Questions to a registry over HTTP.
+
+use std::{fs, sync::Arc};
+
+use anyhow::{Context as _, ensure};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
+use ureq::{
+    Agent, Body,
+    http::Response,
+    tls::{PemItem, RootCerts, TlsConfig, parse_pem},
+};
+use wire::schemas::SCHEMA_BYTES_MAX;
+
+use crate::Settings;
+
+const MEDIA_TYPE: &str = "application/vnd.schemaregistry.v1+json";
+/// A schema is a text within a text.
+const ANSWER_BYTES_MAX: u64 = 2 * SCHEMA_BYTES_MAX as u64;
+const REASON_CHARS_MAX: usize = 300;
+
+/// Why there is no answer that can be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum Trouble {
+    #[error("no registry answers: {0}")]
+    Unreachable(String),
+    #[error("the registry says {status}: {message}")]
+    Refused {
+        status: u16,
+        /// The API's own number.
+        code: i64,
+        message: String,
+    },
+    #[error("the registry's answer has more than {ANSWER_BYTES_MAX} bytes")]
+    Large,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    agent: Agent,
+    urls: Arc<[String]>,
+    login: Option<SecretString>,
+}
+
+impl Client {
+    pub fn new(settings: &Settings) -> anyhow::Result<Self> {
+        ensure!(!settings.urls.is_empty(), "the registry needs an address");
+        for url in &settings.urls {
+            // An address is shown and kept; who knocks is not.
+            ensure!(!url.contains('@'), "user and password stand apart from the registry's address");
+            let known = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
+            ensure!(known, "the registry's address `{url}` begins neither with http:// nor with https://");
+        }
+        let roots = match &settings.ca {
+            None => RootCerts::WebPki,
+            Some(path) => {
+                let pem = fs::read(path).with_context(|| format!("read {}", path.display()))?;
+                let certificates = parse_pem(&pem).filter_map(|item| match item {
+                    Ok(PemItem::Certificate(certificate)) => Some(certificate),
+                    _ => None,
+                });
+                let certificates: Vec<_> = certificates.collect();
+                ensure!(!certificates.is_empty(), "there is no certificate in {}", path.display());
+                RootCerts::from(certificates)
+            }
+        };
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
+        let config = Agent::config_builder()
+            .timeout_global(Some(settings.timeout))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .tls_config(tls)
+            .build();
+        let login = settings.user.as_ref().map(|user| {
+            let password = settings.password.as_ref().map_or("", |password| password.expose_secret());
+            SecretString::from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+        });
+        Ok(Self { agent: config.into(), urls: settings.urls.clone().into(), login })
+    }
+
+    pub async fn get(&self, path: &str) -> Result<Value, Trouble> {
+        self.ask("GET", path, None).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Trouble> {
+        self.ask("POST", path, Some(body)).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Result<Value, Trouble> {
+        self.ask("PUT", path, Some(body)).await
+    }
+
+    async fn ask(&self, method: &'static str, path: &str, body: Option<&Value>) -> Result<Value, Trouble> {
+        let (client, path) = (self.clone(), path.to_owned());
+        let body = body.map(Value::to_string);
+        let asked = tokio::task::spawn_blocking(move || client.ask_all(method, &path, body.as_deref())).await;
+        asked.unwrap_or_else(|error| Err(Trouble::Unreachable(error.to_string())))
+    }
+
+    /// Asks one after the other until one answers.
+    fn ask_all(&self, method: &str, path: &str, body: Option<&str>) -> Result<Value, Trouble> {
+        let mut last = Trouble::Unreachable("no address".to_owned());
+        for url in &*self.urls {
+            match self.ask_one(method, &format!("{url}{path}"), body) {
+                Err(error @ Trouble::Unreachable(_)) => last = error,
+                answer => return answer,
+            }
+        }
+        Err(last)
+    }
+
+    fn ask_one(&self, method: &str, url: &str, body: Option<&str>) -> Result<Value, Trouble> {
+        let request = ureq::http::Request::builder().method(method).uri(url);
+        let request = request.header("accept", MEDIA_TYPE).header("content-type", MEDIA_TYPE);
+        let request = match &self.login {
+            Some(login) => request.header("authorization", login.expose_secret()),
+            None => request,
+        };
+        let unreachable = |error: ureq::Error| Trouble::Unreachable(error.to_string());
+        let bad = |error: ureq::http::Error| Trouble::Unreachable(error.to_string());
+        let answer = match body {
+            Some(body) => self.agent.run(request.body(body).map_err(bad)?),
+            None => self.agent.run(request.body(()).map_err(bad)?),
+        };
+        understood(answer.map_err(unreachable)?)
+    }
+}
+
+/// What an answer says. A registry that cannot serve now, or does not let us in, is as good as away.
+fn understood(mut answer: Response<Body>) -> Result<Value, Trouble> {
+    let status = answer.status();
+    let text = match answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string() {
+        Ok(text) => text,
+        Err(ureq::Error::BodyExceedsLimit(_)) => return Err(Trouble::Large),
+        Err(error) => return Err(Trouble::Unreachable(error.to_string())),
+    };
+    let said: Option<Value> = serde_json::from_str(&text).ok();
+    if status.is_success() {
+        return said.ok_or_else(|| Trouble::Unreachable("the answer is no json".to_owned()));
+    }
+    let message = said.as_ref().and_then(|said| said.get("message")?.as_str()).unwrap_or(&text);
+    let message: String = message.chars().take(REASON_CHARS_MAX).collect();
+    match status.as_u16() {
+        status @ (404 | 409 | 422) => {
+            let code = said.and_then(|said| said.get("error_code")?.as_i64()).unwrap_or_default();
+            Err(Trouble::Refused { status, code, message })
+        }
+        status => Err(Trouble::Unreachable(format!("{status}: {message}"))),
+    }
+}

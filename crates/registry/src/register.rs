@@ -1,0 +1,115 @@
+//! How our schemas get into a registry: whether they are compatible is asked before they are registered.
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
+use wire::schemas::{self, Bundled};
+
+use crate::{Registry, cache::Ours, client::Trouble};
+
+/// Every reader must be able to read what was written before it.
+const LEVEL: &str = "BACKWARD";
+
+/// What a registry makes of a schema of ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// It has been there.
+    Registered(u32),
+    /// It is compatible with the latest version, or the first.
+    Wanting { is_first: bool },
+}
+
+/// Registers the schema of every topic, or only says what would be done; a line for each thing.
+pub async fn migrate(registry: &Registry, prefix: &str, check: bool) -> anyhow::Result<Vec<String>> {
+    let (mut done, mut wrong) = (Vec::new(), Vec::new());
+    for bundled in schemas::all() {
+        let subject = subject(prefix, bundled.topic);
+        match registry.settle(&subject, &bundled, check).await {
+            Ok(line) => done.extend(line),
+            // Of the others it would be said again, and each time late.
+            Err(error) if matches!(error.downcast_ref(), Some(Trouble::Unreachable(_))) => return Err(error),
+            Err(error) => wrong.push(format!("schema {subject}: {error:#}")),
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("; "));
+    Ok(done)
+}
+
+/// The name under which the records of a topic are registered.
+pub(crate) fn subject(prefix: &str, topic: &str) -> String {
+    format!("{prefix}{topic}-value")
+}
+
+impl Registry {
+    /// Sees to one schema; says what was done, or would be.
+    async fn settle(&self, subject: &str, bundled: &Bundled, check: bool) -> anyhow::Result<Option<String>> {
+        let (id, line) = match self.standing(subject, bundled.text).await? {
+            Standing::Registered(id) => (id, None),
+            Standing::Wanting { .. } if check => {
+                return Ok(Some(format!("schema {subject} is to be registered")));
+            }
+            Standing::Wanting { is_first } => {
+                let id = self.register(subject, bundled.text, is_first).await?;
+                (id, Some(format!("schema {subject} registered as {id}")))
+            }
+        };
+        self.cache.learn_ours(subject, Ours { id, header: bundled.header()?.to_vec() });
+        Ok(line)
+    }
+
+    /// The id under which a schema is registered already.
+    async fn registered(&self, subject: &str, schema: &Value) -> anyhow::Result<Option<u32>> {
+        match self.client.post(&format!("/subjects/{subject}"), schema).await {
+            Ok(found) => id_of(&found).map(Some),
+            Err(Trouble::Refused { status: 404, code: 1.., .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn standing(&self, subject: &str, text: &str) -> anyhow::Result<Standing> {
+        let schema = json!({"schema": text, "schemaType": "AVRO"});
+        if let Some(id) = self.registered(subject, &schema).await? {
+            return Ok(Standing::Registered(id));
+        }
+        let path = format!("/compatibility/subjects/{subject}/versions/latest?verbose=true");
+        let answer = match self.client.post(&path, &schema).await {
+            Ok(answer) => answer,
+            Err(Trouble::Refused { status: 404, code: 1.., .. }) => {
+                return Ok(Standing::Wanting { is_first: true });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if answer.get("is_compatible").and_then(Value::as_bool) == Some(true) {
+            return Ok(Standing::Wanting { is_first: false });
+        }
+        let messages = answer.get("messages").map(ToString::to_string).unwrap_or_default();
+        bail!("it is not compatible with the version that is registered: {messages}")
+    }
+
+    async fn register(&self, subject: &str, text: &str, is_first: bool) -> anyhow::Result<u32> {
+        let schema = json!({"schema": text, "schemaType": "AVRO"});
+        let id = match self.client.post(&format!("/subjects/{subject}/versions"), &schema).await {
+            Ok(answer) => id_of(&answer)?,
+            Err(Trouble::Refused { status: 409, message, .. }) => {
+                // Another process of ours may have been quicker.
+                if let Some(id) = self.registered(subject, &schema).await? {
+                    return Ok(id);
+                }
+                bail!("it is not compatible with the version that is registered: {message}")
+            }
+            Err(error) => return Err(error.into()),
+        };
+        // Some registries check nothing unless they are told to.
+        if is_first
+            && let Err(error) =
+                self.client.put(&format!("/config/{subject}"), &json!({"compatibility": LEVEL})).await
+        {
+            tracing::warn!(subject, %error, "the registry does not take a level of compatibility");
+        }
+        Ok(id)
+    }
+}
+
+fn id_of(answer: &Value) -> anyhow::Result<u32> {
+    let id = answer.get("id").and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
+    id.context("the registry's answer has no id")
+}

@@ -1,0 +1,258 @@
+//! Values with versions as bytes that order as the model ranks them.
+//!
+//! A row is written at the time stamp of its version, and of two values with one time stamp the cluster keeps
+//! the greater bytes. The version is in the bytes as well, so whatever the time stamps leave open, such as
+//! versions that no clock may have, is settled there: what stands is a function of what was written, in any
+//! order, and it is what [`model::Cell::wins_over`] and [`model::Enrolment::wins_over`] say.
+
+use model::{Cell, Millis, Place, SubjectRef, Value};
+use store::{StoreError, codec::bad};
+
+/// In microseconds. Time stamps ahead of the cluster's clock are refused by some, so greater versions share
+/// this one.
+const STAMP_MAX: i64 = 1_700_000_000_000_000;
+
+// What stands behind the version: at one version a removal wins, and so does the end of an enrolment.
+const VALUE: u8 = 1;
+const REMOVED: u8 = 2;
+
+// What a value is. Its text stands before, since that is what ranks it.
+const TEXT: u8 = 1;
+const NUMBER: u8 = 2;
+const FLAG: u8 = 3;
+const TIME: u8 = 4;
+const REF: u8 = 5;
+const REFS: u8 = 6;
+const PLACE: u8 = 7;
+
+/// The time stamp of a version: never less for a greater one.
+pub(crate) fn stamp(version: i64) -> i64 {
+    version.clamp(-STAMP_MAX, STAMP_MAX)
+}
+
+pub(crate) fn cell(cell: &Cell) -> Vec<u8> {
+    let mut out = Vec::with_capacity(32);
+    push_version(&mut out, cell.version);
+    let Some(value) = &cell.value else {
+        out.push(REMOVED);
+        return out;
+    };
+    out.push(VALUE);
+    match value {
+        Value::Text(text) => {
+            push_text(&mut out, text);
+            out.push(TEXT);
+        }
+        Value::Number(number) => {
+            push_text(&mut out, &value.to_string());
+            out.push(NUMBER);
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        Value::Flag(flag) => {
+            push_text(&mut out, &value.to_string());
+            out.extend_from_slice(&[FLAG, u8::from(*flag)]);
+        }
+        Value::Time(at) => {
+            push_text(&mut out, &value.to_string());
+            out.push(TIME);
+            out.extend_from_slice(&at.0.to_be_bytes());
+        }
+        Value::Ref(subject) => {
+            push_text(&mut out, subject.as_str());
+            out.push(REF);
+        }
+        Value::Refs(subjects) => {
+            push_text(&mut out, &value.to_string());
+            out.push(REFS);
+            // Names may have commas, so their lengths tell them apart.
+            out.extend(subjects.iter().map(|one| u8::try_from(one.as_str().len()).unwrap_or(u8::MAX)));
+        }
+        Value::Place(Place { lat, lon }) => {
+            push_text(&mut out, &value.to_string());
+            out.push(PLACE);
+            out.extend_from_slice(&lat.to_be_bytes());
+            out.extend_from_slice(&lon.to_be_bytes());
+        }
+    }
+    out
+}
+
+pub(crate) fn cell_back(bytes: &[u8]) -> Result<Cell, StoreError> {
+    parse_cell(bytes).ok_or_else(|| bad("a state"))
+}
+
+fn parse_cell(bytes: &[u8]) -> Option<Cell> {
+    let (version, rest) = version_back(bytes)?;
+    let value = match rest.split_first()? {
+        (&REMOVED, []) => None,
+        (&VALUE, rest) => Some(value_back(rest)?),
+        _ => return None,
+    };
+    Some(Cell { version, value })
+}
+
+fn value_back(bytes: &[u8]) -> Option<Value> {
+    let (text, rest) = text_back(bytes)?;
+    let (&sort, rest) = rest.split_first()?;
+    let subject = |text: &str| SubjectRef::new(text).ok();
+    Some(match sort {
+        TEXT if rest.is_empty() => Value::text(&text),
+        NUMBER => Value::Number(f64::from_be_bytes(rest.try_into().ok()?)),
+        FLAG if rest.len() == 1 => Value::Flag(rest == [1]),
+        TIME => Value::Time(Millis(i64::from_be_bytes(rest.try_into().ok()?))),
+        REF if rest.is_empty() => Value::Ref(subject(&text)?),
+        REFS => {
+            let (mut refs, mut left) = (Vec::with_capacity(rest.len()), &*text);
+            for length in rest {
+                if !refs.is_empty() {
+                    left = left.strip_prefix(',')?;
+                }
+                let (one, behind) = left.split_at_checked(usize::from(*length))?;
+                refs.push(subject(one)?);
+                left = behind;
+            }
+            Value::Refs(refs)
+        }
+        PLACE => {
+            let (lat, lon) = rest.split_first_chunk::<8>()?;
+            Value::Place(Place {
+                lat: f64::from_be_bytes(*lat),
+                lon: f64::from_be_bytes(lon.try_into().ok()?),
+            })
+        }
+        _ => return None,
+    })
+}
+
+/// How somebody stands in a crowd.
+pub(crate) fn standing(version: i64, is_on: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(9);
+    push_version(&mut out, version);
+    out.push(if is_on { VALUE } else { REMOVED });
+    out
+}
+
+/// Whether somebody belongs.
+pub(crate) fn is_on(bytes: &[u8]) -> Result<bool, StoreError> {
+    since(bytes).map(|since| since.is_some())
+}
+
+/// The version by which somebody belongs, if they do.
+pub(crate) fn since(bytes: &[u8]) -> Result<Option<i64>, StoreError> {
+    match version_back(bytes) {
+        Some((version, [VALUE])) => Ok(Some(version)),
+        Some((_, [REMOVED])) => Ok(None),
+        _ => Err(bad("an enrolment")),
+    }
+}
+
+/// Flipping the sign bit makes two's complement order as unsigned bytes.
+fn push_version(out: &mut Vec<u8>, version: i64) {
+    out.extend_from_slice(&(version ^ i64::MIN).to_be_bytes());
+}
+
+fn version_back(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let (version, rest) = bytes.split_first_chunk::<8>()?;
+    Some((i64::from_be_bytes(*version) ^ i64::MIN, rest))
+}
+
+/// Ends with two noughts; a nought within is marked, so that what is shorter still orders first.
+fn push_text(out: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        out.push(byte);
+        if byte == 0 {
+            out.push(0xff);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+fn text_back(bytes: &[u8]) -> Option<(String, &[u8])> {
+    let mut text = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    loop {
+        match rest {
+            [0, 0, behind @ ..] => return Some((String::from_utf8(text).ok()?, behind)),
+            [0, 0xff, behind @ ..] => {
+                text.push(0);
+                rest = behind;
+            }
+            [0, ..] | [] => return None,
+            [byte, behind @ ..] => {
+                text.push(*byte);
+                rest = behind;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Crowd, Enrolment, Person, Tenant};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_cell() -> impl Strategy<Value = Cell> {
+        let text = || prop_oneof!["[a-c\0\u{1}\u{ff}]{0,3}", any::<String>()];
+        let subject = || "[a-c]:[a-c,]{1,2}".prop_map(|text| SubjectRef::new(&text).unwrap());
+        let finite = || any::<f64>().prop_filter("is a number", |number| !number.is_nan());
+        let value = prop_oneof![
+            text().prop_map(|text| Value::text(&text)),
+            finite().prop_map(Value::Number),
+            any::<bool>().prop_map(Value::Flag),
+            any::<i64>().prop_map(|at| Value::Time(Millis(at))),
+            subject().prop_map(Value::Ref),
+            proptest::collection::vec(subject(), 0..4).prop_map(Value::Refs),
+            (finite(), finite()).prop_map(|(lat, lon)| Value::Place(Place { lat, lon })),
+        ];
+        let version = prop_oneof![0..3_i64, any::<i64>(), Just(i64::MIN), Just(i64::MAX)];
+        (version, proptest::option::of(value)).prop_map(|(version, value)| Cell { version, value })
+    }
+
+    /// What the cluster goes by.
+    fn rank(version: i64, bytes: Vec<u8>) -> (i64, Vec<u8>) {
+        (stamp(version), bytes)
+    }
+
+    proptest! {
+        #[test]
+        fn a_cell_comes_back(one in any_cell()) {
+            prop_assert_eq!(cell_back(&cell(&one)).unwrap(), one);
+        }
+
+        #[test]
+        fn the_cluster_keeps_the_cell_that_wins(one in any_cell(), other in any_cell()) {
+            let by_bytes = rank(one.version, cell(&one)) > rank(other.version, cell(&other));
+            if one.wins_over(&other) {
+                prop_assert!(by_bytes);
+            }
+            if by_bytes {
+                prop_assert!(!other.wins_over(&one));
+            }
+        }
+
+        #[test]
+        fn the_cluster_keeps_the_enrolment_that_wins(
+            (one, one_on, other, other_on) in (any_cell(), any::<bool>(), any_cell(), any::<bool>()),
+        ) {
+            let enrolment = |version, on| Enrolment {
+                tenant: Tenant::new("main").unwrap(),
+                person: Person::new("ann").unwrap(),
+                crowd: Crowd::Everyone,
+                version,
+                on,
+            };
+            let wins = enrolment(one.version, one_on).wins_over(&enrolment(other.version, other_on));
+            let rank = |version, on| rank(version, standing(version, on));
+            prop_assert_eq!(rank(one.version, one_on) > rank(other.version, other_on), wins);
+            prop_assert_eq!(is_on(&standing(one.version, one_on)).unwrap(), one_on);
+        }
+
+        #[test]
+        fn bytes_of_others_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            drop(cell_back(&bytes));
+            drop(is_on(&bytes));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The store on a cluster: ScyllaDB and Apache Cassandra, with the CQL that both have.
+//!
+//! [`Settings`] say where it is; [`migrate`] lays the tables out, [`Cql`] works with them. One driver's
+//! session (`connect`) with its statements prepared (`statements`) is an `engine`: it sends as many requests
+//! at once as the cluster bears (`window`), tries again what may be repeated, and says of each error what it
+//! asks for (`errors`). On it stand the ports: `days` with `put`, `scan` and the `marks` of closed days,
+//! `states` with their `cells`, `crowds`, `journal`.
+//!
+//! What makes it safe to repeat a write: rows of days never differ; states and crowds order by version,
+//! settled by content (`cells`); the journal recognises its own token. Nothing is ever deleted. The day tables
+//! are told in `docs/decisions/011-day-tables.md`.
+
+mod cells;
+mod connect;
+mod crowds;
+mod days;
+mod engine;
+mod errors;
+mod journal;
+mod marks;
+mod migrate;
+mod put;
+mod scan;
+mod settings;
+mod statements;
+mod states;
+mod window;
+
+use std::{collections::HashSet, fmt, sync::Mutex};
+
+use engine::Engine;
+use marks::Marks;
+use model::Day;
+use store::StoreError;
+
+pub use migrate::migrate;
+pub use settings::{Login, Settings, Tls};
+
+/// The store on a cluster.
+pub struct Cql {
+    keyspace: String,
+    engine: Engine,
+    marks: Marks,
+    /// Days of which the list of days is known to tell.
+    held: Mutex<HashSet<Day>>,
+}
+
+impl Cql {
+    /// Connects. Refuses a keyspace that is not laid out, and says what to run.
+    pub async fn open(settings: Settings) -> Result<Self, StoreError> {
+        let engine = Engine::open(&settings).await?;
+        let marks = Marks::open(&engine, &settings).await?;
+        Ok(Self { keyspace: settings.keyspace, engine, marks, held: Mutex::default() })
+    }
+
+    /// Takes everything out of the tables: for tests and scenarios, which are alone.
+    pub async fn empty(settings: &Settings) -> anyhow::Result<()> {
+        migrate::empty(settings).await
+    }
+}
+
+impl fmt::Debug for Cql {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cql").field("keyspace", &self.keyspace).finish_non_exhaustive()
+    }
+}

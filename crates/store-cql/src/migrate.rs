@@ -1,0 +1,248 @@
+//! Lays the tables out: versions of the schema, each a file of statements that may be repeated. However many
+//! are started, one works at a time: a second one waits and finds it done.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::{Context as _, bail};
+use runtime::retry;
+use scylla::{
+    client::session::Session,
+    serialize::row::SerializeRow,
+    statement::{SerialConsistency, Statement},
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::{
+    connect::{connect, datacenters, is_scylla},
+    errors::Trouble,
+    settings::Settings,
+    statements::{SLOTS, slot_name},
+};
+
+/// The versions, oldest first; what was released is never changed.
+const VERSIONS: &[&str] = &[include_str!("migrations/001.cql")];
+
+/// The lock falls by itself so many seconds after its holder last did something.
+const LOCK_TTL: i32 = 120;
+/// Who waits for it asks about twice a second.
+const LOCK_TRIES: u32 = 4;
+/// Changing a schema takes longer than reading a row.
+const DDL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Brings the keyspaces to this version's schema. Returns a line for each thing that was done, or that
+/// somebody should know.
+pub async fn migrate(settings: &Settings) -> anyhow::Result<Vec<String>> {
+    let settings = Settings { timeout: DDL_TIMEOUT.max(settings.timeout), ..settings.clone() };
+    let session = connect(&settings).await.context("connect to the cluster")?;
+    let mut done = Vec::new();
+    for keyspace in [settings.keyspace.clone(), settings.journal()] {
+        done.extend(lay_keyspace(&session, &settings, &keyspace).await?);
+    }
+    lay_books(&session, &settings).await.context("lay out the list of versions")?;
+    if version(&session, &settings).await?.is_some_and(|version| version >= VERSIONS.len()) {
+        return Ok(done);
+    }
+    let lock = Lock::take(&session, &settings).await?;
+    let laid = lay_versions(&session, &settings, &lock).await;
+    let freed = lock.free().await;
+    done.extend(laid?);
+    freed.map(|()| done)
+}
+
+/// Refuses keyspaces that are not of this version; newer ones will do, since versions only add.
+pub(crate) async fn is_laid_out(session: &Session, settings: &Settings) -> Result<(), Trouble> {
+    let keyspace = &settings.keyspace;
+    let is_there = session
+        .get_cluster_state()
+        .get_keyspace(keyspace)
+        .is_some_and(|found| found.tables.contains_key("schema_versions"));
+    let found = if is_there { version(session, settings).await? } else { None };
+    match found {
+        Some(version) if version >= VERSIONS.len() => Ok(()),
+        Some(version) => Err(Trouble::hopeless(format!(
+            "the keyspace {keyspace} has version {version}, this needs {}: run `tidings migrate`",
+            VERSIONS.len()
+        ))),
+        None => {
+            Err(Trouble::hopeless(format!("the keyspace {keyspace} is not laid out: run `tidings migrate`")))
+        }
+    }
+}
+
+async fn lay_keyspace(session: &Session, settings: &Settings, name: &str) -> anyhow::Result<Vec<String>> {
+    let wanted = replication(session, settings);
+    let query = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?";
+    let rows = session.query_unpaged(query, (name,)).await?.into_rows_result()?;
+    if let Some((found,)) = rows.maybe_first_row::<(BTreeMap<String, String>,)>()? {
+        let said = |copies: &BTreeMap<String, String>| {
+            copies.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
+        };
+        let found: BTreeMap<_, _> = found.into_iter().filter(|(name, _)| name != "class").collect();
+        if !settings.replication.is_empty() && found != wanted {
+            return Ok(vec![format!(
+                "keyspace {name} is replicated {}, not {} as configured; it was left as it is",
+                said(&found),
+                said(&wanted)
+            )]);
+        }
+        return Ok(Vec::new());
+    }
+    let copies: String =
+        wanted.iter().map(|(name, copies)| format!(", '{}': {copies}", name.replace('\'', "''"))).collect();
+    // Where tables are split into tablets, lightweight transactions are not to be had everywhere.
+    let tablets = match is_scylla(session) && name == settings.journal() {
+        true => " AND tablets = {'enabled': false}",
+        false => "",
+    };
+    let cql = format!(
+        "CREATE KEYSPACE IF NOT EXISTS {name} WITH replication = {{'class': 'NetworkTopologyStrategy'{copies}}}{tablets}"
+    );
+    session.query_unpaged(cql, ()).await.with_context(|| format!("create keyspace {name}"))?;
+    Ok(vec![format!("keyspace {name} was created")])
+}
+
+/// Copies by data centre.
+fn replication(session: &Session, settings: &Settings) -> BTreeMap<String, String> {
+    if settings.replication.is_empty() {
+        let copies = |nodes: usize| if nodes == 1 { "1" } else { "3" };
+        return datacenters(session)
+            .into_iter()
+            .map(|(name, nodes)| (name, copies(nodes).to_owned()))
+            .collect();
+    }
+    settings.replication.iter().map(|(name, copies)| (name.clone(), copies.to_string())).collect()
+}
+
+/// The two tables that come before every lock. Their ids are names by themselves, so two who create them at
+/// once create the same.
+async fn lay_books(session: &Session, settings: &Settings) -> anyhow::Result<()> {
+    for (keyspace, table, columns) in [
+        (settings.keyspace.clone(), "schema_versions", "version int PRIMARY KEY"),
+        (settings.journal(), "schema_lock", "name text PRIMARY KEY, holder text"),
+    ] {
+        let id = format!("{:032x}", xxh3_128(format!("{keyspace}.{table}").as_bytes()));
+        let id = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]].join("-");
+        let cql = format!("CREATE TABLE IF NOT EXISTS {keyspace}.{table} ({columns}) WITH id = {id}");
+        session.query_unpaged(cql, ()).await?;
+    }
+    Ok(())
+}
+
+async fn lay_versions(
+    session: &Session,
+    settings: &Settings,
+    lock: &Lock<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let mut done = Vec::new();
+    let from = version(session, settings).await?.unwrap_or(0);
+    for (text, version) in VERSIONS.iter().zip(1..).skip(from) {
+        for cql in statements(text, settings, is_scylla(session)) {
+            lock.keep().await?;
+            let first = cql.lines().next().unwrap_or_default().to_owned();
+            session.query_unpaged(cql, ()).await.with_context(|| format!("version {version}: {first}"))?;
+        }
+        let cql = format!("INSERT INTO {}.schema_versions (version) VALUES (?)", settings.keyspace);
+        session.query_unpaged(cql, (version,)).await?;
+        done.push(format!("keyspace {} was brought to version {version}", settings.keyspace));
+    }
+    Ok(done)
+}
+
+/// The statements of a version, with the names filled in.
+fn statements(text: &str, settings: &Settings, is_scylla: bool) -> Vec<String> {
+    let plain: String = text
+        .lines()
+        .map(|line| line.split("--").next().unwrap_or_default().trim_end())
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n");
+    // With tombstones kept until a repair, expired rows would stay as long.
+    let tombstones = if is_scylla { "\n  AND tombstone_gc = {'mode': 'timeout'}" } else { "" };
+    let filled = plain
+        .replace("{keyspace}", &settings.keyspace)
+        .replace("{journal}", &settings.journal())
+        .replace("{tombstones}", tombstones);
+    let of_each = |cql: &str| match cql.contains("{slot}") {
+        true => (0..SLOTS).map(|slot| cql.replace("{slot}", &slot_name(slot))).collect(),
+        false => vec![cql.to_owned()],
+    };
+    filled.split(';').map(str::trim).filter(|cql| !cql.is_empty()).flat_map(of_each).collect()
+}
+
+/// The newest version that is laid out.
+async fn version(session: &Session, settings: &Settings) -> Result<Option<usize>, Trouble> {
+    let cql = format!("SELECT version FROM {}.schema_versions", settings.keyspace);
+    let rows = session.query_unpaged(cql, ()).await?.into_rows_result()?;
+    let mut newest = None;
+    for row in rows.rows::<(i32,)>()? {
+        newest = newest.max(usize::try_from(row?.0).ok());
+    }
+    Ok(newest)
+}
+
+struct Lock<'a> {
+    session: &'a Session,
+    table: String,
+    holder: String,
+}
+
+impl<'a> Lock<'a> {
+    async fn take(session: &'a Session, settings: &Settings) -> anyhow::Result<Self> {
+        // Unlike any other session's.
+        let holder = session.session_id().to_string();
+        let lock = Self { session, table: format!("{}.schema_lock", settings.journal()), holder };
+        let cql = format!(
+            "INSERT INTO {} (name, holder) VALUES ('schema', ?) IF NOT EXISTS USING TTL ?",
+            lock.table
+        );
+        // A lost answer is an error: run again, one waits until the lock has fallen.
+        while !lock.transacted(&cql, (&lock.holder, LOCK_TTL)).await? {
+            retry::pause(LOCK_TRIES, u64::from(std::process::id())).await;
+        }
+        Ok(lock)
+    }
+
+    /// Holds on to it for the next statement.
+    async fn keep(&self) -> anyhow::Result<()> {
+        let cql =
+            format!("UPDATE {} USING TTL ? SET holder = ? WHERE name = 'schema' IF holder = ?", self.table);
+        if !self.transacted(&cql, (LOCK_TTL, &self.holder, &self.holder)).await? {
+            bail!("another migration took over; run it again");
+        }
+        Ok(())
+    }
+
+    async fn free(self) -> anyhow::Result<()> {
+        let cql = format!("DELETE FROM {} WHERE name = 'schema' IF holder = ?", self.table);
+        self.transacted(&cql, (&self.holder,)).await.map(|_| ())
+    }
+
+    async fn transacted(&self, cql: &str, values: impl SerializeRow) -> anyhow::Result<bool> {
+        let mut statement = Statement::new(cql);
+        statement.set_serial_consistency(Some(SerialConsistency::LocalSerial));
+        let rows = self.session.query_unpaged(statement, values).await?.into_rows_result()?;
+        let at = rows.column_specs().get_by_name("[applied]").map(|(at, _)| at);
+        let row = rows.first_row::<scylla::value::Row>()?;
+        let applied = at.and_then(|at| row.columns.get(at)?.as_ref()?.as_boolean());
+        applied.context("a transaction that does not tell whether it applied")
+    }
+}
+
+/// Takes everything out of the tables, where there is anything: for tests and scenarios, which are alone.
+pub(crate) async fn empty(settings: &Settings) -> anyhow::Result<()> {
+    anyhow::ensure!(settings.alone, "a keyspace that others use is not emptied");
+    let session = connect(settings).await?;
+    let slots = (0..SLOTS).map(|slot| format!("{}.days_{}", settings.keyspace, slot_name(slot)));
+    let others = ["days_held", "marks", "states", "notes", "crowds"];
+    let tables = slots
+        .chain(others.map(|table| format!("{}.{table}", settings.keyspace)))
+        .chain(["journal", "answers"].map(|table| format!("{}.{table}", settings.journal())));
+    let emptied = tables.map(async |table| {
+        let first = session.query_unpaged(format!("SELECT * FROM {table} LIMIT 1"), ()).await?;
+        if first.into_rows_result()?.rows_num() > 0 {
+            session.query_unpaged(format!("TRUNCATE {table}"), ()).await?;
+        }
+        anyhow::Ok(())
+    });
+    futures::future::try_join_all(emptied).await.map(|_| ())
+}

@@ -1,0 +1,191 @@
+//! Every statement that is sent, prepared once. All may be repeated but the lightweight transactions, which
+//! the driver must not repeat by itself: their answer to the second try is not that of the first.
+
+use model::{
+    Day,
+    limits::{DAY_ROWS_READ_MAX, SLICE_PERSONS_MAX},
+};
+use scylla::{
+    client::session::Session,
+    statement::{Consistency, Statement, prepared::PreparedStatement},
+};
+use tokio::sync::OnceCell;
+
+use crate::{errors::Trouble, settings::Settings};
+
+/// Tables of days. More than a day has life, so a table is used again when all in it has expired.
+pub(crate) const SLOTS: usize = 32;
+
+/// The table of a day.
+pub(crate) fn slot_of(day: Day) -> usize {
+    day.0.rem_euclid(SLOTS as i32).unsigned_abs() as usize
+}
+
+/// How the table of this number is called.
+pub(crate) fn slot_name(slot: usize) -> String {
+    format!("{slot:02}")
+}
+
+pub(crate) struct Statements {
+    pub merge: PreparedStatement,
+    pub state: PreparedStatement,
+    pub note: PreparedStatement,
+    pub notes: PreparedStatement,
+    pub enrol: PreparedStatement,
+    pub members: PreparedStatement,
+    pub member: PreparedStatement,
+    pub enter: PreparedStatement,
+    pub journalled: PreparedStatement,
+    pub answer: PreparedStatement,
+    pub answer_anew: PreparedStatement,
+    pub answered: PreparedStatement,
+    pub mark: PreparedStatement,
+    pub marks: PreparedStatement,
+    pub hold: PreparedStatement,
+    pub held: PreparedStatement,
+    keyspace: String,
+    slots: [OnceCell<Slot>; SLOTS],
+}
+
+/// The statements of one table of days, prepared when it is first asked for.
+pub(crate) struct Slot {
+    pub write: PreparedStatement,
+    pub read: PreparedStatement,
+    /// All rows from a token on.
+    pub from: PreparedStatement,
+    /// The rows of a person's day behind one of them.
+    pub behind: PreparedStatement,
+}
+
+impl Statements {
+    pub(crate) async fn prepare(session: &Session, settings: &Settings) -> Result<Self, Trouble> {
+        let (keyspace, journal) = (&settings.keyspace, settings.journal());
+        let plain = |cql: String| async move { repeatable(session, &cql).await };
+        let transaction = |cql: String| async move { Ok::<_, Trouble>(session.prepare(cql).await?) };
+        let by_version = "USING TIMESTAMP ?";
+        let mut members = plain(format!(
+            "SELECT person, standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person > ?"
+        ))
+        .await?;
+        members.set_page_size(SLICE_PERSONS_MAX as i32);
+        // What a decision rests on has to see a transaction that nobody knows the end of.
+        let mut journalled = plain(format!(
+            "SELECT attempt, part, body FROM {journal}.journal WHERE tenant = ? AND ready = ?"
+        ))
+        .await?;
+        journalled.set_consistency(Consistency::LocalSerial);
+        // A mark has to be seen in every data centre.
+        let mut mark =
+            plain(format!("INSERT INTO {keyspace}.marks (name, day) VALUES (?, ?) {by_version}")).await?;
+        mark.set_consistency(Consistency::EachQuorum);
+        Ok(Self {
+            merge: plain(format!(
+                "INSERT INTO {keyspace}.states (tenant, owner, field, value) VALUES (?, ?, ?, ?) {by_version}"
+            ))
+            .await?,
+            state: plain(format!("SELECT field, value FROM {keyspace}.states WHERE tenant = ? AND owner = ?")).await?,
+            note: plain(format!(
+                "INSERT INTO {keyspace}.notes (tenant, shard, person, field, value) VALUES (?, ?, ?, ?, ?) {by_version}"
+            ))
+            .await?,
+            notes: plain(format!(
+                "SELECT person, field, value FROM {keyspace}.notes WHERE tenant = ? AND shard = ? AND person IN ?"
+            ))
+            .await?,
+            enrol: plain(format!(
+                "INSERT INTO {keyspace}.crowds (tenant, crowd, shard, person, standing) VALUES (?, ?, ?, ?, ?) {by_version}"
+            ))
+            .await?,
+            members,
+            member: plain(format!(
+                "SELECT standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
+            ))
+            .await?,
+            enter: transaction(format!(
+                "INSERT INTO {journal}.journal (tenant, ready, attempt, part, body) VALUES (?, ?, ?, ?, ?) \
+                 IF NOT EXISTS USING TTL ?"
+            ))
+            .await?,
+            journalled,
+            answer: transaction(format!(
+                "INSERT INTO {journal}.answers (tenant, key, at, answer) VALUES (?, ?, ?, ?) IF NOT EXISTS USING TTL ?"
+            ))
+            .await?,
+            answer_anew: transaction(format!(
+                "UPDATE {journal}.answers USING TTL ? SET at = ?, answer = ? WHERE tenant = ? AND key = ? IF at = ?"
+            ))
+            .await?,
+            answered: plain(format!("SELECT at, answer FROM {journal}.answers WHERE tenant = ? AND key = ?"))
+                .await?,
+            mark,
+            marks: plain(format!("SELECT name, day FROM {keyspace}.marks")).await?,
+            hold: plain(format!("INSERT INTO {keyspace}.days_held (part, day) VALUES (0, ?) USING TTL ?")).await?,
+            held: plain(format!("SELECT day FROM {keyspace}.days_held WHERE part = 0")).await?,
+            keyspace: keyspace.clone(),
+            slots: [const { OnceCell::const_new() }; SLOTS],
+        })
+    }
+
+    /// The statements of the table that holds this day.
+    pub(crate) async fn slot(&self, session: &Session, day: Day) -> Result<&Slot, Trouble> {
+        let slot = slot_of(day);
+        self.slots[slot]
+            .get_or_try_init(|| Slot::prepare(session, format!("{}.days_{}", self.keyspace, slot_name(slot))))
+            .await
+    }
+}
+
+impl Slot {
+    async fn prepare(session: &Session, table: String) -> Result<Self, Trouble> {
+        let one = "tenant = ? AND person = ? AND day = ?";
+        let mut read = repeatable(
+            session,
+            &format!("SELECT row, body FROM {table} WHERE {one} LIMIT {DAY_ROWS_READ_MAX}"),
+        )
+        .await?;
+        // In one page, so that what was written together is seen together.
+        read.set_page_size(DAY_ROWS_READ_MAX as i32);
+        Ok(Self {
+            write: repeatable(
+                session,
+                &format!(
+                    "INSERT INTO {table} (tenant, person, day, row, body) VALUES (?, ?, ?, ?, ?) USING TTL ?"
+                ),
+            )
+            .await?,
+            read,
+            from: repeatable(
+                session,
+                &format!(
+                    "SELECT token(tenant, person, day), tenant, person, day, row, body FROM {table} \
+                     WHERE token(tenant, person, day) >= ?"
+                ),
+            )
+            .await?,
+            behind: repeatable(session, &format!("SELECT row, body FROM {table} WHERE {one} AND row > ?"))
+                .await?,
+        })
+    }
+}
+
+async fn repeatable(session: &Session, cql: &str) -> Result<PreparedStatement, Trouble> {
+    let mut prepared = session.prepare(Statement::new(cql)).await?;
+    prepared.set_is_idempotent(true);
+    Ok(prepared)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::limits::{DAY_LIFE_MS, DAY_MS};
+
+    use super::*;
+
+    #[test]
+    fn no_two_days_that_live_at_once_share_a_table() {
+        let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap();
+        for day in [i32::MIN, -40, -1, 0, 20_778, i32::MAX - 40] {
+            let slots: std::collections::BTreeSet<_> = (0..=life).map(|n| slot_of(Day(day + n))).collect();
+            assert_eq!(slots.len(), usize::try_from(life).unwrap() + 1, "from day {day}");
+        }
+    }
+}

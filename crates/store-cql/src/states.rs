@@ -1,0 +1,146 @@
+//! States: a row for each cell, written at the time stamp of its version. Profiles, mutes and subjects are a
+//! partition each; notes of many persons share one, since nearly nobody has any.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use async_trait::async_trait;
+use model::{Person, State, Tenant};
+use scylla::{
+    serialize::row::SerializeRow,
+    statement::{
+        batch::{Batch, BatchType},
+        prepared::PreparedStatement,
+    },
+};
+use store::{StateKey, States, StoreError};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    Cql,
+    cells::{cell, cell_back, stamp},
+    errors::Trouble,
+};
+
+/// Partitions that hold the notes of a tenant.
+const NOTE_SHARDS: u64 = 64;
+/// Persons whose notes are asked for at once; a cluster may refuse more.
+const NOTED_MAX: usize = 100;
+
+#[async_trait]
+impl States for Cql {
+    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+        let full = states.iter().filter(|(_, state)| !state.is_empty());
+        self.engine.each(full.map(|(key, state)| self.merge_one(key, state))).await.map(|_| ())
+    }
+
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+        let (mut rows, mut notes) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
+        for (at, key) in keys.iter().enumerate() {
+            match key {
+                StateKey::Notes(tenant, person) => {
+                    notes.entry((tenant, note_shard(person))).or_default().push((person, at));
+                }
+                StateKey::Subject(tenant, of) => rows.push((at, tenant, format!("s:{of}"))),
+                StateKey::Person(tenant, of) => rows.push((at, tenant, format!("p:{of}"))),
+                StateKey::Mutes(tenant, of) => rows.push((at, tenant, format!("m:{of}"))),
+            }
+        }
+        let mut states = vec![State::default(); keys.len()];
+        let found = self.engine.each(rows.iter().map(|(_, tenant, of)| self.state(tenant, of))).await?;
+        for ((at, ..), state) in rows.iter().zip(found) {
+            states[*at] = state;
+        }
+        let mut asked = Vec::new();
+        for ((tenant, shard), persons) in &notes {
+            asked.extend(persons.chunks(NOTED_MAX).map(|persons| (*tenant, *shard, persons)));
+        }
+        let asked = asked.iter().map(|(tenant, shard, of)| self.notes(tenant, *shard, of));
+        let found = self.engine.each(asked).await?;
+        for (at, state) in found.into_iter().flatten() {
+            states[at] = state;
+        }
+        Ok(states)
+    }
+}
+
+fn note_shard(person: &Person) -> i16 {
+    i16::try_from(xxh3_64(person.as_str().as_bytes()) % NOTE_SHARDS).unwrap_or(0)
+}
+
+impl Cql {
+    async fn merge_one(&self, key: &StateKey, state: &State) -> Result<(), StoreError> {
+        let cells: Vec<_> =
+            state.cells.iter().map(|(name, one)| (&**name, cell(one), stamp(one.version))).collect();
+        let statements = &self.engine.statements;
+        let (tenant, of) = match key {
+            StateKey::Subject(tenant, of) => (tenant.as_str(), format!("s:{of}")),
+            StateKey::Person(tenant, of) => (tenant.as_str(), format!("p:{of}")),
+            StateKey::Mutes(tenant, of) => (tenant.as_str(), format!("m:{of}")),
+            StateKey::Notes(tenant, person) => {
+                let (tenant, shard, person) = (tenant.as_str(), note_shard(person), person.as_str());
+                let rows = || cells.iter().map(|(name, cell, at)| (tenant, shard, person, *name, cell, *at));
+                return self.merge_cells(&statements.note, rows().collect()).await;
+            }
+        };
+        let rows = cells.iter().map(|(name, cell, at)| (tenant, of.as_str(), *name, cell, *at)).collect();
+        self.merge_cells(&statements.merge, rows).await
+    }
+
+    /// All cells of one owner are one partition: one step.
+    async fn merge_cells<R: SerializeRow>(
+        &self,
+        statement: &PreparedStatement,
+        rows: Vec<R>,
+    ) -> Result<(), StoreError> {
+        let mut batch =
+            Batch::new_with_statements(BatchType::Unlogged, vec![statement.clone().into(); rows.len()]);
+        batch.set_is_idempotent(true);
+        let attempt = || async {
+            match &rows[..] {
+                [row] => self.engine.session.execute_unpaged(statement, row).await?,
+                rows => self.engine.session.batch(&batch, rows).await?,
+            };
+            Ok(())
+        };
+        self.engine.tried("merging a state", attempt).await
+    }
+
+    async fn state(&self, tenant: &Tenant, of: &str) -> Result<State, StoreError> {
+        let attempt = || async {
+            let mut state = State::default();
+            for page in self.engine.pages(&self.engine.statements.state, &(tenant.as_str(), of)).await? {
+                for row in page.rows::<(&str, &[u8])>()? {
+                    let (name, value) = row?;
+                    state.cells.insert(Arc::from(name), cell_back(value)?);
+                }
+            }
+            Ok::<_, Trouble>(state)
+        };
+        self.engine.tried("reading a state", attempt).await
+    }
+
+    /// The notes of those who have some, with the places at which they were asked for.
+    async fn notes(
+        &self,
+        tenant: &Tenant,
+        shard: i16,
+        asked: &[(&Person, usize)],
+    ) -> Result<Vec<(usize, State)>, StoreError> {
+        let persons: Vec<&str> = asked.iter().map(|(person, _)| person.as_str()).collect();
+        let attempt = || async {
+            let mut found = BTreeMap::<String, State>::new();
+            let of = (tenant.as_str(), shard, &persons);
+            for page in self.engine.pages(&self.engine.statements.notes, &of).await? {
+                for row in page.rows::<(&str, &str, &[u8])>()? {
+                    let (person, name, value) = row?;
+                    let cells = &mut found.entry(person.to_owned()).or_default().cells;
+                    cells.insert(Arc::from(name), cell_back(value)?);
+                }
+            }
+            Ok::<_, Trouble>(found)
+        };
+        let found = self.engine.tried("reading notes", attempt).await?;
+        let of = asked.iter().filter_map(|(person, at)| Some((*at, found.get(person.as_str())?.clone())));
+        Ok(of.collect())
+    }
+}

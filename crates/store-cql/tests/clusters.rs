@@ -1,0 +1,145 @@
+//! What a cluster adds to the promises: laying out, several processes, who is let in.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{collections::BTreeMap, time::Duration};
+
+use engines::{Cassandra, CassandraOptions};
+use model::{Day, Mark, Millis, Person, Row, Tenant, What, entry::DayKey};
+use runtime::clock::Stopwatch;
+use scylla::client::session_builder::SessionBuilder;
+use store::{DayRows, Days as _, StoreError};
+use store_cql::{Cql, Login, Settings, Tls, migrate};
+
+/// 2026-11-21.
+const TODAY: Day = Day(20_778);
+
+fn now() -> Millis {
+    TODAY.start().plus(1_000)
+}
+
+/// A keyspace with nothing in it, not laid out.
+async fn fresh(name: &str) -> Settings {
+    let settings = Settings::at(engines::cql().unwrap(), name);
+    let session = SessionBuilder::new().known_nodes(&settings.contact_points).build().await.unwrap();
+    for name in [name.to_owned(), format!("{name}_journal")] {
+        session.query_unpaged(format!("DROP KEYSPACE IF EXISTS {name}"), ()).await.unwrap();
+    }
+    settings
+}
+
+fn refused<T: std::fmt::Debug>(answer: Result<T, StoreError>, says: &str) {
+    let error = answer.unwrap_err();
+    assert!(matches!(error, StoreError::Broken(_)), "{error:?}");
+    assert!(error.to_string().contains(says), "{error} does not say `{says}`");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_migrations_at_once_lay_everything_out_once() {
+    let settings = fresh("at_once").await;
+    refused(Cql::open(settings.clone()).await, "not laid out: run `tidings migrate`");
+    let (one, other) = tokio::join!(migrate(&settings), migrate(&settings));
+    let done = [one.unwrap(), other.unwrap()].concat();
+    let brought = done.iter().filter(|line| *line == "keyspace at_once was brought to version 1").count();
+    assert_eq!(brought, 1, "{done:#?}");
+    assert_eq!(migrate(&settings).await.unwrap(), Vec::<String>::new());
+    Cql::open(settings).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_keyspace_that_is_replicated_otherwise_is_left_as_it_is() {
+    let mut settings = fresh("otherwise").await;
+    migrate(&settings).await.unwrap();
+    settings.replication = BTreeMap::from([("datacenter1".to_owned(), 1)]);
+    assert_eq!(migrate(&settings).await.unwrap(), Vec::<String>::new());
+    settings.replication = BTreeMap::from([("datacenter1".to_owned(), 3)]);
+    let lines = migrate(&settings).await.unwrap();
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    assert!(lines.iter().all(|line| line.contains("datacenter1: 1, not datacenter1: 3")), "{lines:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_settings_are_refused_at_once() {
+    let right = Settings::at(engines::cql().unwrap(), "unheard_of");
+    refused(Cql::open(right.clone()).await, "unheard_of is not laid out");
+    for keyspace in ["", "Capital", "a;b", "1st", &"a".repeat(41)] {
+        refused(Cql::open(Settings { keyspace: keyspace.to_owned(), ..right.clone() }).await, "is no name");
+    }
+    let elsewhere = Settings { datacenter: Some("elsewhere".into()), ..right.clone() };
+    refused(Cql::open(elsewhere).await, "no data centre `elsewhere`");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_s_cluster_is_a_store_that_is_busy() {
+    // A port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let settings = Settings { timeout: Duration::from_secs(2), ..Settings::at(&free.to_string(), "nobody") };
+    let error = Cql::open(settings).await.unwrap_err();
+    assert!(matches!(error, StoreError::Busy(_)), "{error:?}");
+}
+
+fn rows(person: usize, day: Day) -> Vec<DayRows> {
+    let person = Person::new(&format!("p{person}")).unwrap();
+    let key = DayKey { tenant: Tenant::new("main").unwrap(), person, day };
+    vec![DayRows { key, rows: vec![Row::Mark(Mark::new(None, What::Read, Vec::new(), now()))] }]
+}
+
+/// How many persons have rows on a day.
+async fn persons(store: &Cql, day: Day) -> usize {
+    store.scan(day, None, 10_000).await.unwrap().rows.len()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_day_that_one_process_closes_takes_no_rows_of_another() {
+    let settings = Settings { timeout: Duration::from_secs(1), ..fresh("closing").await };
+    migrate(&settings).await.unwrap();
+    let (one, other) = (Cql::open(settings.clone()).await.unwrap(), Cql::open(settings).await.unwrap());
+    let closed = async {
+        one.write(rows(0, TODAY.plus(-1)), now()).await.unwrap();
+        one.close_before(TODAY).await.unwrap();
+        persons(&one, TODAY.plus(-1)).await
+    };
+    let writing = async {
+        let since = Stopwatch::start();
+        for person in 1.. {
+            other.write(rows(person, TODAY.plus(-1)), now()).await.unwrap();
+            other.write(rows(person, TODAY), now()).await.unwrap();
+            if since.elapsed() > Duration::from_secs(4) {
+                return person;
+            }
+        }
+        0
+    };
+    let (before, wrote) = tokio::join!(closed, writing);
+    assert!(before < wrote, "all {wrote} were written before the day was closed");
+    assert_eq!(persons(&one, TODAY.plus(-1)).await, before);
+    assert_eq!(persons(&other, TODAY).await, wrote);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_with_login_and_tls_lets_in_who_has_both() {
+    let options = CassandraOptions { login: true, tls: true, ..CassandraOptions::default() };
+    let cassandra = Cassandra::start(options).unwrap();
+    let ca = cassandra.certificates().unwrap().ca_pem.clone();
+    let login = |password: &str| Some(Login { user: Cassandra::USER.to_owned(), password: password.into() });
+    let right = Settings {
+        login: login(Cassandra::PASSWORD),
+        tls: Some(Tls { ca: ca.clone(), certificate: None, key: None }),
+        ..Settings::at(&cassandra.contact_points().join(","), "secured")
+    };
+    migrate(&right).await.unwrap();
+    let store = Cql::open(right.clone()).await.unwrap();
+    store.write(rows(0, TODAY), now()).await.unwrap();
+    assert_eq!(persons(&store, TODAY).await, 1);
+
+    let quick = Settings { timeout: Duration::from_secs(3), ..right };
+    refused(Cql::open(Settings { login: login("guessed"), ..quick.clone() }).await, "");
+    refused(Cql::open(Settings { login: None, ..quick.clone() }).await, "");
+    Cql::open(Settings { tls: None, ..quick.clone() }).await.unwrap_err();
+    // A certificate that signs nothing, where the authority should be.
+    let other =
+        Some(Tls { ca: cassandra.certificates().unwrap().client_pem.clone(), certificate: None, key: None });
+    Cql::open(Settings { tls: other, ..quick.clone() }).await.unwrap_err();
+    let half = Some(Tls { ca, certificate: Some("client.pem".into()), key: None });
+    refused(Cql::open(Settings { tls: half, ..quick }).await, "belong together");
+}

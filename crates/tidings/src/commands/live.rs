@@ -1,0 +1,307 @@
+//! A process with rooms: everything from its first word to its last, for `up` and `run` alike.
+
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context as _, anyhow};
+use catalogue::Catalogue;
+use courier::outbox::Outbox;
+use runtime::{Shutdown, clock::Stopwatch};
+use serde_json::json;
+use store::StoreError;
+use tokio::{
+    net::TcpListener,
+    task::{JoinHandle, spawn_blocking},
+    time::timeout,
+};
+use topic::TopicError;
+use wire::token::Secret;
+
+use super::Out;
+use crate::{
+    client::Client,
+    config::Config,
+    datadir::{Admin, DataDir, DemoClock, random_hex},
+    engines::NotReady,
+    failure::Failure,
+    feed,
+    home::{End, Home, Site},
+    house::Room,
+    http::{Front, guard::Guard, waiting::Why},
+    say,
+};
+
+/// What a catalogue has for the demo, if it has one: what happened before anybody looked.
+const DEMO_FILE: &str = "demo.ndjson";
+/// Bytes of each of the process's secrets.
+const SECRET_BYTES: usize = 24;
+/// How long requests in flight may take when the house stops.
+const LAST_REQUESTS: Duration = Duration::from_secs(5);
+
+/// What a process is to be.
+pub struct Process {
+    pub config: Config,
+    pub data: DataDir,
+    pub secret: Secret,
+    pub rooms: BTreeSet<Room>,
+    /// Whether it makes in its engines what is missing there.
+    pub migrates: bool,
+}
+
+/// Runs a process until it is asked to stop.
+pub fn run(
+    process: impl FnOnce(Config) -> Result<Process, Failure>,
+    config: Config,
+    out: Out,
+) -> Result<(), Failure> {
+    runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
+    let ran = runtime.block_on(async {
+        let catalogue = catalogue(&config)?;
+        begin(process(config)?, catalogue, out).await
+    });
+    // A read of the disk that hangs must not keep the process.
+    runtime.shutdown_timeout(LAST_REQUESTS);
+    ran
+}
+
+async fn begin(process: Process, catalogue: Arc<Catalogue>, out: Out) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    let stop = Shutdown::default();
+    tokio::spawn({
+        let stop = stop.clone();
+        async move { stop.on_signals().await }
+    });
+    let Process { config, data, secret, rooms, migrates } = process;
+    let listener = TcpListener::bind(config.listen).await;
+    let listener =
+        listener.with_context(|| format!("listen on {}; --listen takes another address", config.listen))?;
+    let listens = listener.local_addr().context("the address")?;
+    say::talk(format!("opening {}", data.path().display()));
+    let clock = Arc::new(DemoClock::open(data.path())?);
+    let outbox = outbox(&config).await?;
+    if clock.clock().ahead() > 0 {
+        let hours = clock.clock().ahead() / 3_600_000;
+        say::talk(format!("the clock is {hours} h ahead of this machine's, as it was left"));
+    }
+    let guard = Guard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
+    let address = format!("http://{}", reachable(listens));
+    let site = Site { config, data, catalogue, clock, outbox, guard, address, secret, rooms };
+    let front = Front::new(site.waiting(Why::Away));
+    let server = serve(listener, front.service(), stop.clone());
+    let opened = tokio::select! {
+        opened = site.open(migrates) => opened,
+        () = stop.wait() => return close(None, server, stop, None).await,
+    };
+    let (home, router) = opened.map_err(at_the_start)?;
+    front.show(router);
+    let admin = Admin {
+        address: site.address.clone(),
+        token: site.guard.token.clone(),
+        tenant: site.config.tenant.to_string(),
+        pid: std::process::id(),
+    };
+    // Only with the way in there is anything to be asked for.
+    let open_door =
+        if site.rooms.contains(&Room::Ingest) { Some(OpenDoor::new(&site.data, &admin)?) } else { None };
+    say::talk(format!("ready in {} ms", watch.elapsed().as_millis()));
+    address_of(&site, &admin, out)?;
+    if site.config.demo && home.is_new().await? {
+        seed(&site.config, &admin).await;
+    }
+    let (home, why) = live(&site, home, &front, &stop).await;
+    drop(open_door);
+    close(home, server, stop, why).await
+}
+
+/// What kept a process from starting: something that a person must set right, or something that happened.
+pub fn at_the_start(error: anyhow::Error) -> Failure {
+    let refused = error.is::<NotReady>()
+        || matches!(error.downcast_ref(), Some(TopicError::Refused(_)))
+        // Nothing was lost: a store elsewhere says so of a keyspace or a password.
+        || matches!(error.downcast_ref(), Some(StoreError::Broken(_)));
+    if refused { Failure::Refused(error) } else { Failure::Failed(error) }
+}
+
+/// Lives until somebody asks us to stop, or until what cannot be waited for; goes on by itself after a disk
+/// was full or an engine away. What is left of the house is given back, with what ended it.
+async fn live(
+    site: &Site,
+    mut home: Home,
+    front: &Front,
+    stop: &Shutdown,
+) -> (Option<Home>, Option<anyhow::Error>) {
+    loop {
+        let (why, is_full) = match home.end(site, stop).await {
+            End::Asked => return (Some(home), None),
+            End::Failed(error) => return (Some(home), Some(error)),
+            End::NoRoom(why) => (why, true),
+            End::Away(why) => (why, false),
+        };
+        if is_full {
+            tracing::error!(why, "no room on the disk; the house stops and goes on by itself when there is");
+            say::talk(format!("no room on {}: waiting until there is", site.data.path().display()));
+            front.show(site.full());
+        } else {
+            tracing::error!(why, "an engine is away; the house stops and goes on by itself when it is back");
+            say::talk("an engine is away: waiting until it is back");
+            front.show(site.waiting(Why::Away));
+        }
+        let closed = tokio::select! {
+            // Whoever asks now does not wait: the rooms pick up where they were.
+            () = stop.wait() => return (None, None),
+            closed = home.close() => closed,
+        };
+        if let Err(error) = closed {
+            return (None, Some(error.context(why)));
+        }
+        let reopened = tokio::select! {
+            () = stop.wait() => return (None, None),
+            reopened = site.reopen(), if is_full => reopened,
+            reopened = site.come_back(), if !is_full => reopened,
+        };
+        match reopened {
+            Ok((again, router)) => {
+                home = again;
+                front.show(router);
+                tracing::info!("the house goes on");
+                say::talk(if is_full {
+                    "there is room again: the house goes on"
+                } else {
+                    "the house goes on"
+                });
+            }
+            Err(error) => return (None, Some(error.context("open everything anew"))),
+        }
+    }
+}
+
+/// The catalogue, checked before anything is touched.
+fn catalogue(config: &Config) -> Result<Arc<Catalogue>, Failure> {
+    let Some(dir) = &config.catalogue else {
+        let what = "no catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml";
+        return Err(Failure::refused(what));
+    };
+    Catalogue::load(dir).map(Arc::new).map_err(|problems| {
+        let n = problems.0.len();
+        let what = if n == 1 { "a problem".to_owned() } else { format!("{n} problems") };
+        Failure::refused(format!("{what} in the catalogue\n{problems}"))
+    })
+}
+
+async fn outbox(config: &Config) -> anyhow::Result<Arc<Outbox>> {
+    let path = config.outbox.clone();
+    let opened = spawn_blocking(move || Outbox::open(&path)).await.context("open the outbox")?;
+    opened.map(Arc::new).context("open the outbox")
+}
+
+/// The address by which this machine reaches us.
+fn reachable(listens: SocketAddr) -> SocketAddr {
+    let ip = match listens.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listens.port())
+}
+
+fn serve(listener: TcpListener, router: axum::Router, stop: Shutdown) -> JoinHandle<std::io::Result<()>> {
+    tokio::spawn(async move {
+        axum::serve(listener, router).with_graceful_shutdown(async move { stop.wait().await }).await
+    })
+}
+
+/// `admin.json` is there as long as this is.
+struct OpenDoor<'a>(&'a DataDir);
+
+impl<'a> OpenDoor<'a> {
+    fn new(data: &'a DataDir, admin: &Admin) -> anyhow::Result<Self> {
+        data.publish(admin)?;
+        Ok(Self(data))
+    }
+}
+
+impl Drop for OpenDoor<'_> {
+    fn drop(&mut self) {
+        self.0.unpublish();
+    }
+}
+
+fn address_of(site: &Site, admin: &Admin, out: Out) -> Result<(), Failure> {
+    let Site { config, rooms, .. } = site;
+    let page = format!("{}/", admin.address);
+    if out.json {
+        let rooms: Vec<&str> = rooms.iter().map(|room| room.name()).collect();
+        say::json(&json!({"address": page, "data_dir": config.data_dir, "rooms": rooms}))?;
+    } else {
+        say::data(&page)?;
+    }
+    if !config.api_keys.is_empty() && rooms.contains(&Room::Ingest) {
+        let path = config.data_dir.join("admin.json");
+        say::talk(format!(
+            "the page asks for the token in {}: add ?token=... to the address, once",
+            path.display()
+        ));
+    }
+    say::talk("Ctrl-C stops it");
+    Ok(())
+}
+
+/// Tells an empty house the little world of its catalogue; a demo without one is a demo too.
+async fn seed(config: &Config, admin: &Admin) {
+    let Some(path) = config.catalogue.as_ref().map(|dir| dir.join(DEMO_FILE)).filter(|path| path.exists())
+    else {
+        return;
+    };
+    let client = Client::new(admin.clone());
+    let told = spawn_blocking(move || {
+        let file = std::fs::File::open(&path).with_context(|| path.display().to_string())?;
+        let items = feed::items(std::io::BufReader::new(file))?;
+        let refused = |why: &str| {
+            say::talk(say::clean(&format!("{}: {why}", path.display())));
+        };
+        feed::feed(&client, items, refused, |_| {}).map_err(|failure| anyhow!("{failure}"))
+    });
+    match told.await.context("tell the demo").and_then(|told| told) {
+        Ok(fed) => say::talk(format!("a little world to begin with: {} things told", fed.accepted)),
+        Err(error) => tracing::warn!(error = format!("{error:#}"), "the demo could not be told"),
+    }
+}
+
+/// Closes the door first, then the rooms. A second signal does not wait.
+async fn close(
+    home: Option<Home>,
+    mut server: JoinHandle<std::io::Result<()>>,
+    stop: Shutdown,
+    why: Option<anyhow::Error>,
+) -> Result<(), Failure> {
+    let watch = Stopwatch::start();
+    say::talk("stopping: every room finishes what it has in hand");
+    stop.start();
+    let again = Shutdown::default();
+    let orderly = async {
+        if timeout(LAST_REQUESTS, &mut server).await.is_err() {
+            server.abort();
+        }
+        match &home {
+            Some(home) => home.stop().await,
+            None => Ok(()),
+        }
+    };
+    let stopped = tokio::select! {
+        stopped = orderly => stopped,
+        () = again.on_signals() => Err(anyhow!("not waited for: the rooms pick up where they were when the house starts again")),
+    };
+    match why {
+        Some(error) => Err(Failure::Failed(error)),
+        None => {
+            stopped?;
+            say::talk(format!("stopped in {} ms", watch.elapsed().as_millis()));
+            Ok(())
+        }
+    }
+}

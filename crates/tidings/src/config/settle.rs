@@ -1,0 +1,150 @@
+//! The last step: texts become values, and what must hold between them is checked.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use model::{Tenant, partition::Partitions};
+use secrecy::ExposeSecret as _;
+use wire::token::{SECRET_BYTES, Secret};
+
+use super::{
+    Config, Engine, Limits, Log, Refused,
+    keys::{self, API_KEY_FILE_VARIABLE, KEYS},
+    merge::{Merge, Source},
+    parse::{bytes, format, log_filter, parsed, public_url, word},
+    production,
+};
+
+/// The configuration, and where each value of it comes from.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    pub config: Config,
+    pub sources: BTreeMap<&'static str, Source>,
+    /// The values as they were written, none of them a secret.
+    pub texts: BTreeMap<&'static str, String>,
+    /// The secrets that are there.
+    pub secrets: BTreeSet<&'static str>,
+}
+
+/// The engines of one machine, or of many.
+const ENGINES: &[(&str, bool)] = &[(keys::EMBEDDED, false), (keys::PRODUCTION, true)];
+
+impl Merge<'_> {
+    /// The value of a key, understood; a value that is not is refused with its place.
+    pub fn take<T>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let setting = self.settings.get(name)?;
+        match parse(&setting.text) {
+            Ok(value) => Some(value),
+            Err(what) => {
+                let what = format!("{}: {name}: `{}` {what}", setting.source, setting.text.trim_end());
+                self.refused.push(what);
+                None
+            }
+        }
+    }
+
+    pub fn settle(mut self) -> Result<Merged, Refused> {
+        let tenant =
+            self.take(keys::TENANT, |text| Tenant::new(text).map_err(|e| format!("is no tenant: {e}")));
+        let api_keys = self.api_keys(tenant.as_ref());
+        let data_dir = self.take(keys::DATA_DIR, path);
+        let listen = self.take(keys::LISTEN, parsed("is no address and port, such as 127.0.0.1:7280"));
+        let public_url = self.take(keys::PUBLIC_URL, public_url);
+        let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
+        let secret = self.signing();
+        let outbox = self.take(keys::OUTBOX, path);
+        let partitions = self.take(keys::PARTITIONS, partitions);
+        let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
+        let demo = self.take(keys::DEMO, parsed("is neither true nor false"));
+        let filter = self.take(keys::LOG_FILTER, log_filter);
+        let format = self.take(keys::LOG_FORMAT, format);
+        let lag = self.take(keys::LIMITS_LAG, parsed("is no whole number"));
+        let engine = self.engine(demo);
+        // Everything was looked at by now, so that every problem is told and not only the first.
+        let config = (|| {
+            let data_dir = data_dir?;
+            Some(Config {
+                outbox: outbox.unwrap_or_else(|| data_dir.join("outbox")),
+                data_dir,
+                engine: engine?,
+                listen: listen?,
+                public_url,
+                tenant: tenant?,
+                catalogue,
+                api_keys,
+                secret,
+                partitions: partitions?,
+                disk_reserve: disk_reserve?,
+                demo: demo?,
+                log: Log { filter: filter?, format: format? },
+                limits: Limits { lag: lag? },
+            })
+        })();
+        let sources = self.sources();
+        match config {
+            Some(config) if self.refused.is_empty() => {
+                let config = check(config, &sources)?;
+                let texts = self.settings.into_iter().map(|(name, setting)| (name, setting.text)).collect();
+                let secrets = self.secrets.into_keys().collect();
+                Ok(Merged { config, sources, texts, secrets })
+            }
+            _ => Err(Refused(self.refused)),
+        }
+    }
+
+    fn engine(&mut self, demo: Option<bool>) -> Option<Engine> {
+        if self.take(keys::ENGINE, word(ENGINES))? {
+            return production::settle(self, demo?)
+                .map(|production| Engine::Production(Box::new(production)));
+        }
+        for key in KEYS.iter().filter(|key| key.is_of_production()) {
+            let Some(source) = self.source(key.name).filter(|source| **source != Source::Default).cloned()
+            else {
+                continue;
+            };
+            let name = key.name;
+            self.refuse(
+                &source,
+                format!("`{name}` is for `engine: production`; the engine is `embedded`, which needs none"),
+            );
+        }
+        Some(Engine::Embedded)
+    }
+
+    fn signing(&mut self) -> Option<Secret> {
+        let (secret, source) = self.secrets.get(keys::SECRET)?;
+        let (parsed, source) = (Secret::parse(secret.expose_secret()), source.clone());
+        if parsed.is_none() {
+            let digits = 2 * SECRET_BYTES;
+            self.refuse(
+                &source,
+                format!("`secret` is {digits} hexadecimal digits: `openssl rand -hex {SECRET_BYTES}`"),
+            );
+        }
+        parsed
+    }
+}
+
+pub fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("is no path".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
+fn partitions(text: &str) -> Result<Partitions, String> {
+    let most = model::limits::PARTITIONS_MAX;
+    text.parse().ok().and_then(Partitions::new).ok_or_else(|| format!("is no number from 1 to {most}"))
+}
+
+/// What must hold between values.
+fn check(config: Config, sources: &BTreeMap<&'static str, Source>) -> Result<Config, Refused> {
+    if config.listen.ip().is_loopback() || !config.api_keys.is_empty() {
+        return Ok(config);
+    }
+    let source = sources.get(keys::LISTEN).unwrap_or(&Source::Default);
+    let listen = config.listen;
+    Err(Refused(vec![format!(
+        "{source}: {listen} can be reached from other machines, and there are no API keys: \
+         set `api_keys` or {API_KEY_FILE_VARIABLE}, or listen on 127.0.0.1"
+    )]))
+}

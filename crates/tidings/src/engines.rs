@@ -1,0 +1,258 @@
+//! The engines that a configuration names, whichever they are: opened, looked at, closed.
+
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use model::{Millis, Tenant, partition::Partitions};
+use runtime::{Clock, Shutdown, clock::Stopwatch, retry};
+use store::{Answers as _, Store, StoreError};
+use tokio::{task::spawn_blocking, time::timeout};
+use topic::{TopicError, Topics};
+use wire::{NoSchemas, Schemas, topics};
+
+use crate::{
+    config::{Config, Engine, Production, Registry},
+    house, repartition,
+};
+
+pub mod migrate;
+
+/// How long an embedded engine may take to say how it is, before it counts as busy.
+const LOOK: Duration = Duration::from_secs(2);
+/// Pauses between tries grow no more after so many.
+const PAUSES_MAX: u32 = 6;
+/// The key of an answer that stands for a day, so that asking for it writes next to nothing.
+const WELL: &str = "well:up";
+
+/// Engines that are open.
+#[derive(Clone)]
+pub enum Opened {
+    Embedded {
+        topics: topic::embedded::Embedded,
+        store: Arc<store::embedded::Embedded>,
+    },
+    Production {
+        topics: Arc<dyn Topics>,
+        store: Arc<dyn Store>,
+        schemas: Arc<dyn Schemas>,
+        framing: Shutdown,
+    },
+}
+
+/// What is wrong with an engine for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    Full(String),
+    Broken(String),
+}
+
+/// Opens the engines. Nothing is made or looked at in them; `foreign` are topics that others own.
+pub async fn open(config: &Config, clock: &Clock, foreign: BTreeSet<String>) -> anyhow::Result<Opened> {
+    match &config.engine {
+        Engine::Embedded => embedded(&config.data_dir, clock).await,
+        Engine::Production(engines) => production(engines, &config.data_dir, clock, foreign).await,
+    }
+}
+
+/// Opens the engines of a directory, side by side, and both to their end: what is still being opened could not be closed.
+pub async fn embedded(dir: &Path, clock: &Clock) -> anyhow::Result<Opened> {
+    let (topics, store, time) = (dir.join("topics"), dir.join("store"), clock.clone());
+    let topics = spawn_blocking(move || topic::embedded::Embedded::open(&topics, time));
+    let store = spawn_blocking(move || store::embedded::Embedded::open(&store));
+    let (topics, store) = (topics.await, store.await);
+    let topics = topics.context("open the topics")?.context("open the topics")?;
+    let store = store.context("open the store")?.context("open the store")?;
+    Ok(Opened::Embedded { topics, store: Arc::new(store) })
+}
+
+async fn production(
+    engines: &Production,
+    dir: &Path,
+    clock: &Clock,
+    foreign: BTreeSet<String>,
+) -> anyhow::Result<Opened> {
+    let Production { kafka, cql, registry } = engines;
+    let kafka = topic_kafka::Settings { foreign, ..kafka.clone() };
+    let prefix = kafka.prefix.clone();
+    let store = store_cql::Cql::open(cql.clone()).await.context("the store")?;
+    let topics = topic_kafka::Kafka::open(kafka, clock.clone()).context("the log")?;
+    // A log that is away is found out when it is asked for something.
+    match topics.bounds(topics::EVENTS).await {
+        Ok(_) | Err(TopicError::Refused(_)) => {}
+        Err(error) => return Err(error).context("the log"),
+    }
+    let framing = Shutdown::default();
+    let (topics, schemas): (Arc<dyn Topics>, Arc<dyn Schemas>) = match registry {
+        Some(settings) => {
+            let settings = settings_of(settings, dir);
+            let registry = registry::Registry::open(settings, clock.clone()).context("the registry")?;
+            let (known, stop) = (registry.clone(), framing.clone());
+            let framed = registry::Framed::open(Arc::new(topics), registry, &prefix, stop).await;
+            (Arc::new(framed), Arc::new(known))
+        }
+        None => (Arc::new(topics), Arc::new(NoSchemas)),
+    };
+    Ok(Opened::Production { topics, store: Arc::new(store), schemas, framing })
+}
+
+/// The registry as its own crate knows it; what it learns it keeps in the data directory.
+pub fn settings_of(registry: &Registry, dir: &Path) -> registry::Settings {
+    let Registry { urls, user, password, ca } = registry.clone();
+    let usual = registry::Settings::at("");
+    registry::Settings { urls, user, password, ca, cache: Some(dir.join("schemas.json")), ..usual }
+}
+
+/// Does something at engines that may be away for a while: again and again for so long, or for ever. `say`
+/// hears why it waits.
+pub async fn patiently<T>(
+    patience: Option<Duration>,
+    say: impl Fn(&str),
+    attempt: impl AsyncFn() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let (waited, mut said) = (Stopwatch::start(), String::new());
+    let mut tries = 0;
+    loop {
+        let error = match attempt().await {
+            Ok(done) => return Ok(done),
+            Err(error) if !house::is_passing(&error) => return Err(error),
+            Err(error) => error,
+        };
+        let secs = waited.elapsed().as_secs();
+        if patience.is_some_and(|patience| waited.elapsed() > patience) {
+            return Err(error.context(format!("after {secs} s of waiting")));
+        }
+        let why = format!("{error:#}");
+        if why != said {
+            say(&why);
+            said = why;
+        }
+        retry::pause(tries, 0).await;
+        tries = (tries + 1).min(PAUSES_MAX);
+    }
+}
+
+/// Engines on which no house can start until a person did something, and what that is.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotReady(String);
+
+/// Makes sure that a house can start on these engines: embedded ones are made ready, for the others that is
+/// done by `tidings migrate`.
+pub async fn prepare(
+    opened: &Opened,
+    partitions: Partitions,
+    foreign: &BTreeSet<String>,
+) -> anyhow::Result<()> {
+    let log = opened.topics();
+    repartition::refuse_unfinished(&*log).await?;
+    match opened {
+        Opened::Embedded { .. } => {
+            house::declare(&*log, partitions).await.context("declare the topics")?;
+            // Others would write to these; here nobody else can make them.
+            Ok(log.declare(&house::foreign_specs(foreign)).await.context("declare the sources")?)
+        }
+        Opened::Production { .. } => {
+            let lacking = lacking(&*log, partitions).await.context("look at the topics")?;
+            if lacking.is_empty() {
+                return Ok(());
+            }
+            Err(NotReady(format!("run `tidings migrate` first:\n  {}", lacking.join("\n  "))).into())
+        }
+    }
+}
+
+/// What a house would miss in its log: a line for each topic that is not there, or is another.
+pub async fn lacking(log: &dyn Topics, partitions: Partitions) -> Result<Vec<String>, TopicError> {
+    let mut lines = Vec::new();
+    for spec in house::specs(partitions) {
+        let (name, wanted) = (&spec.name, spec.partitions);
+        match log.bounds(name).await {
+            Ok(found) if found.len() == wanted as usize => {}
+            Ok(found) => lines.push(format!(
+                "topic `{name}` has {} partitions, and by `partitions` it should have {wanted}; the count is for life",
+                found.len()
+            )),
+            Err(TopicError::Refused(why)) => lines.push(format!("topic `{name}`: {why}")),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(lines)
+}
+
+impl Opened {
+    pub fn topics(&self) -> Arc<dyn Topics> {
+        match self {
+            Self::Embedded { topics, .. } => Arc::new(topics.clone()),
+            Self::Production { topics, .. } => topics.clone(),
+        }
+    }
+
+    pub fn store(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Embedded { store, .. } => store.clone(),
+            Self::Production { store, .. } => store.clone(),
+        }
+    }
+
+    /// Who knows the schemas of upstream records.
+    pub fn schemas(&self) -> Arc<dyn Schemas> {
+        match self {
+            Self::Embedded { .. } => Arc::new(NoSchemas),
+            Self::Production { schemas, .. } => schemas.clone(),
+        }
+    }
+
+    /// What is wrong with embedded engines for good. Who writes to an engine whose write failed behind its
+    /// back is told; the rooms try again for as long as it takes, so somebody has to ask. Engines elsewhere
+    /// are mended elsewhere.
+    pub async fn troubles(&self, tenant: &Tenant, now: Millis) -> Vec<Trouble> {
+        let Self::Embedded { topics, store } = self else { return Vec::new() };
+        let answer = store.answer(tenant, WELL, Vec::new(), now);
+        let store = match timeout(LOOK, answer).await {
+            Ok(Err(StoreError::Full(why))) => Some(Trouble::Full(why)),
+            Ok(Err(StoreError::Broken(why))) => Some(Trouble::Broken(why)),
+            // Who is busy, and be it for long, is not broken.
+            Ok(Err(StoreError::Busy(_)) | Ok(_)) | Err(_) => None,
+        };
+        let topics = match topics.bounds(topics::EVENTS).await {
+            Err(TopicError::Full(why)) => Some(Trouble::Full(why)),
+            Err(TopicError::Refused(why) | TopicError::Broken(why)) => Some(Trouble::Broken(why)),
+            Err(TopicError::Busy(_)) | Ok(_) => None,
+        };
+        store.into_iter().chain(topics).collect()
+    }
+
+    /// Whether nothing was ever said to a house on these engines.
+    pub async fn is_new(&self) -> Result<bool, TopicError> {
+        for topic in [topics::EVENTS, topics::INBOX] {
+            if self.topics().bounds(topic).await?.iter().any(|(_, end)| *end > 0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether somebody outside of the house still has the store.
+    pub fn is_held(&self) -> bool {
+        match self {
+            Self::Embedded { store, .. } => Arc::strong_count(store) > 1,
+            Self::Production { store, .. } => Arc::strong_count(store) > 1,
+        }
+    }
+
+    /// Lets go of everything.
+    pub async fn close(self) -> anyhow::Result<()> {
+        let close = move || match self {
+            Self::Embedded { topics, store } => {
+                topics.close();
+                drop(store);
+            }
+            Self::Production { topics, store, schemas, framing } => {
+                framing.start();
+                drop((topics, store, schemas));
+            }
+        };
+        // Threads are waited for, and files are synced.
+        spawn_blocking(close).await.context("close the engines")
+    }
+}

@@ -1,0 +1,124 @@
+//! What is remembered, read and counted: persons, their windows, and every byte of it.
+
+use std::{collections::BTreeMap, fmt};
+
+use anyhow::{Context as _, ensure};
+use model::partition::Partitions;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use topic::{NewRecord, TopicName, Topics};
+
+use super::patiently;
+
+/// Records read or written at once: at most 8 MiB, since a record has at most 16 KiB.
+const PAGE: usize = 500;
+
+/// How much is remembered.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Count {
+    pub persons: u64,
+    pub windows: u64,
+    /// Messages that wait for another attempt.
+    pub waiting: u64,
+    /// The same for the same records, in whatever order and place they lie.
+    pub print: String,
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { persons, windows, waiting, .. } = self;
+        write!(
+            f,
+            "{persons} persons with {windows} open windows and {waiting} messages that wait for another attempt"
+        )
+    }
+}
+
+/// Counts what lies in a topic of records of persons, and looks that each is in their partition.
+pub async fn count(log: &dyn Topics, topic: &str, partitions: Partitions) -> anyhow::Result<Count> {
+    walk(log, topic, partitions, None).await
+}
+
+/// The same, and copies all of it to where it belongs in another topic.
+pub async fn copy(
+    log: &dyn Topics,
+    (from, of): (&str, Partitions),
+    (to, by): (&str, Partitions),
+) -> anyhow::Result<Count> {
+    walk(log, from, of, Some((&to.into(), by))).await
+}
+
+async fn walk(
+    log: &dyn Topics,
+    topic: &str,
+    partitions: Partitions,
+    to: Option<(&TopicName, Partitions)>,
+) -> anyhow::Result<Count> {
+    let mut counting = Counting::default();
+    for (partition, bounds) in (0..).zip(patiently(|| log.bounds(topic)).await?) {
+        let latest = latest(log, topic, partition, bounds).await?;
+        let mut copies = Vec::new();
+        for (key, value) in latest {
+            let (tenant, person) = wire::key::to_person(&key)?;
+            let home = partitions.of_person(&tenant, &person);
+            ensure!(home == partition, "{person} belongs to partition {home} of {topic}, not to {partition}");
+            counting.add(&key, &value).with_context(|| format!("{topic}[{partition}] about {person}"))?;
+            if let Some((topic, by)) = to {
+                let (topic, partition) = (topic.clone(), by.of_person(&tenant, &person));
+                copies.push(NewRecord { topic, partition, key, value: Some(value), headers: Vec::new() });
+            }
+        }
+        for page in copies.chunks(PAGE) {
+            patiently(|| log.append(page.to_vec())).await.context("copy what is remembered")?;
+        }
+    }
+    Ok(counting.done())
+}
+
+/// The latest value of each key of a partition. Its owner holds as much in memory.
+async fn latest(
+    log: &dyn Topics,
+    topic: &str,
+    partition: u32,
+    (mut from, end): (u64, u64),
+) -> anyhow::Result<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let mut latest = BTreeMap::new();
+    while from < end {
+        let records = patiently(|| log.read(topic, partition, from, PAGE)).await;
+        let records = records.with_context(|| format!("read {topic}[{partition}]"))?;
+        let Some(last) = records.last() else { break };
+        from = last.offset + 1;
+        for record in records {
+            match record.value {
+                Some(value) => latest.insert(record.key, value),
+                None => latest.remove(&record.key),
+            };
+        }
+    }
+    Ok(latest)
+}
+
+#[derive(Default)]
+struct Counting {
+    count: Count,
+    print: [u8; 32],
+}
+
+impl Counting {
+    fn add(&mut self, key: &[u8], value: &[u8]) -> anyhow::Result<()> {
+        let (tenant, person, record) = wire::window::decode(value)?;
+        ensure!(wire::key::person(&tenant, &person) == key, "the record is of {person}");
+        self.count.persons += 1;
+        self.count.windows += record.windows.len() as u64;
+        self.count.waiting += record.waiting.len() as u64;
+        // Each key comes once, so what differs cannot cancel out.
+        let hash = Sha256::new().chain_update((key.len() as u64).to_be_bytes()).chain_update(key);
+        let hash = hash.chain_update(value).finalize();
+        self.print.iter_mut().zip(hash).for_each(|(print, byte)| *print ^= byte);
+        Ok(())
+    }
+
+    fn done(self) -> Count {
+        Count { print: self.print.map(|byte| format!("{byte:02x}")).concat(), ..self.count }
+    }
+}

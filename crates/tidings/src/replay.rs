@@ -1,0 +1,310 @@
+//! Replays: records of a topic are appended once more, so that what went wrong the first time is made good.
+//!
+//! Rows are a function of their event, so events that are there once more write the same rows into the same
+//! days, and only what is missing is new. Unless it is to tell what is missing, a replay says so in the headers
+//! of its copies (`wire::replay`), and nobody is told. What is kept of it on the topic `replays` says who had it
+//! done and how far it is, and outlives both the command line, which asks for a part a second, and the house.
+//!
+//! [`range`] says which records, [`book`] keeps the topic, [`work`] appends a part. What can be asked for is an
+//! [`Order`]; [`answer`] is the same for the house over HTTP and for the command line on a house that rests.
+
+use anyhow::Context as _;
+use catalogue::problem::did_you_mean;
+use model::{Day, Millis};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use topic::Topics;
+use wire::{
+    replay::{Replay, ReplayPart, ReplayState},
+    topics,
+};
+
+mod book;
+pub mod range;
+mod work;
+
+#[cfg(test)]
+mod kafka;
+#[cfg(test)]
+mod law;
+#[cfg(test)]
+mod tests;
+
+use book::Book;
+use range::{Place, Range};
+
+/// Records a second, unless something else is said: a house that does its usual work hardly notices.
+pub const PER_SECOND: u32 = 200;
+/// And at most.
+pub const PER_SECOND_MAX: u32 = 5_000;
+/// While the house is behind by more records than this, a replay waits for it.
+pub const BEHIND_MAX: u64 = 10_000;
+
+/// What can be asked for.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    Plan {
+        topic: String,
+        range: Range,
+    },
+    Begin(Wanted),
+    /// Appends the next part.
+    Part {
+        id: String,
+    },
+    Resume {
+        id: String,
+    },
+    Stop {
+        id: String,
+    },
+    List,
+}
+
+/// A replay that is to begin.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    pub topic: String,
+    pub range: Range,
+    pub by: String,
+    pub tells_missing: bool,
+    pub per_second: u32,
+}
+
+/// What would be replayed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    pub topic: String,
+    /// Every partition, also those of which nothing would be.
+    pub parts: Vec<ReplayPart>,
+    pub records: u64,
+}
+
+/// What a part came to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    pub replay: Replay,
+    /// It waits for the house, which is behind by so many records.
+    pub waits: Option<u64>,
+}
+
+/// Why it was not done.
+#[derive(Debug)]
+pub enum Trouble {
+    /// What was asked for makes no sense, with the reason.
+    Refused(String),
+    Failed(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Where replays are ordered: what is known of them, one order at a time.
+#[derive(Debug, Default)]
+pub struct Desk(Mutex<Book>);
+
+/// Does what is asked for. With `behind_max`, a part waits while the house is further behind.
+pub async fn answer(
+    desk: &Desk,
+    log: &dyn Topics,
+    order: Order,
+    now: Millis,
+    behind_max: Option<u64>,
+) -> Result<Value, Trouble> {
+    let mut book = desk.0.lock().await;
+    book.update(log).await?;
+    let said = match order {
+        Order::Plan { topic, range } => serde_json::to_value(plan(log, &topic, &range, now).await?),
+        Order::Begin(wanted) => serde_json::to_value(begin(&mut book, log, wanted, now).await?),
+        Order::Part { id } => serde_json::to_value(part(&mut book, log, &id, now, behind_max).await?),
+        Order::Resume { id } => serde_json::to_value(resume(&mut book, log, &id, now).await?),
+        Order::Stop { id } => serde_json::to_value(stop(&mut book, log, &id, now).await?),
+        Order::List => serde_json::to_value(book.all()),
+    };
+    Ok(said?)
+}
+
+/// Replays all that a topic took in since an instant, as fast as it goes: for scenarios.
+pub async fn at_once(
+    log: &dyn Topics,
+    topic: &str,
+    from: Millis,
+    tells_missing: bool,
+    now: Millis,
+) -> anyhow::Result<()> {
+    let (desk, range) = (Desk::default(), Range { from: Place::At(from.0), to: Place::End });
+    let (topic, by) = (topic.to_owned(), "scenario".to_owned());
+    let wanted = Wanted { topic, range, by, tells_missing, per_second: PER_SECOND_MAX };
+    let order = async |order| {
+        answer(&desk, log, order, now, None).await.map_err(|trouble| match trouble {
+            Trouble::Refused(why) => anyhow::anyhow!(why),
+            Trouble::Failed(error) => error,
+        })
+    };
+    let begun: Replay = serde_json::from_value(order(Order::Begin(wanted)).await?)?;
+    loop {
+        let step: Step = serde_json::from_value(order(Order::Part { id: begun.id.clone() }).await?)?;
+        if !step.replay.state.is_open() {
+            return Ok(());
+        }
+    }
+}
+
+async fn plan(log: &dyn Topics, topic: &str, range: &Range, now: Millis) -> Result<Plan, Trouble> {
+    replayable(topic)?;
+    let parts = range.parts(log, topic, now).await?;
+    let records = parts.iter().map(|part| part.records()).sum();
+    Ok(Plan { topic: topic.to_owned(), parts, records })
+}
+
+async fn begin(book: &mut Book, log: &dyn Topics, wanted: Wanted, now: Millis) -> Result<Replay, Trouble> {
+    let Wanted { topic, range, by, tells_missing, per_second } = wanted;
+    let Plan { parts, records, .. } = plan(log, &topic, &range, now).await?;
+    if records == 0 {
+        return refuse("nothing to replay");
+    }
+    if !(1..=PER_SECOND_MAX).contains(&per_second) {
+        return refuse(format!("records a second are 1 to {PER_SECOND_MAX}"));
+    }
+    if let Some(other) = book.holder(&topic) {
+        return refuse(held(other));
+    }
+    let mut replay = Replay {
+        id: id(now)?,
+        by,
+        began: now,
+        topic,
+        asked: range.to_string(),
+        tells_missing,
+        per_second,
+        state: ReplayState::Planned,
+        why: None,
+        parts,
+        appended: 0,
+        passed: 0,
+        expired: 0,
+        at: now,
+    };
+    book.write(log, &replay).await?;
+    // Another process may have begun one at the same time: who stands first in the log has the topic.
+    book.update(log).await?;
+    let first = book.holder(&replay.topic).filter(|first| first.id != replay.id).map(held);
+    replay.state = ReplayState::Running;
+    if let Some(why) = &first {
+        (replay.state, replay.why) = (ReplayState::Failed, Some(why.clone()));
+    }
+    book.write(log, &replay).await?;
+    first.map_or(Ok(replay), refuse)
+}
+
+async fn part(
+    book: &mut Book,
+    log: &dyn Topics,
+    id: &str,
+    now: Millis,
+    behind_max: Option<u64>,
+) -> Result<Step, Trouble> {
+    let mut replay = book.find(id)?;
+    if !replay.state.is_open() {
+        return Ok(Step { replay, waits: None });
+    }
+    let behind = match behind_max {
+        Some(most) => Some(work::behind(log).await?).filter(|behind| *behind > most),
+        None => None,
+    };
+    if behind.is_none() {
+        work::append(log, &mut replay, now).await?;
+        replay.at = now;
+        replay.state = match replay.parts.iter().any(|part| part.left() > 0) {
+            true => ReplayState::Running,
+            false => ReplayState::Done,
+        };
+        book.write(log, &replay).await?;
+    }
+    Ok(Step { replay, waits: behind })
+}
+
+async fn resume(book: &mut Book, log: &dyn Topics, id: &str, now: Millis) -> Result<Replay, Trouble> {
+    let mut replay = book.find(id)?;
+    match replay.state {
+        ReplayState::Done => return refuse(format!("the replay {id} is done; nothing is left of it")),
+        ReplayState::Failed => return refuse(format!("the replay {id} never ran; begin a new one")),
+        ReplayState::Planned | ReplayState::Running | ReplayState::Stopped => {}
+    }
+    if let Some(other) = book.holder(&replay.topic).filter(|other| other.id != replay.id) {
+        return refuse(held(other));
+    }
+    (replay.state, replay.at) = (ReplayState::Running, now);
+    book.write(log, &replay).await?;
+    Ok(replay)
+}
+
+async fn stop(book: &mut Book, log: &dyn Topics, id: &str, now: Millis) -> Result<Replay, Trouble> {
+    let mut replay = book.find(id)?;
+    if !replay.state.is_open() {
+        return refuse(format!("the replay {id} does not run: it is {}", said(replay.state)));
+    }
+    (replay.state, replay.at) = (ReplayState::Stopped, now);
+    book.write(log, &replay).await?;
+    Ok(replay)
+}
+
+/// What can be replayed: what comes after these follows from them, and would be told twice.
+fn replayable(topic: &str) -> Result<(), Trouble> {
+    let why = match topic {
+        topics::EVENTS | topics::CHANGES => return Ok(()),
+        topics::QUARANTINE => "`tidings quarantine retry` puts back what was put aside",
+        topics::READY | topics::INBOX | topics::WINDOWS => {
+            "it is what was decided; deciding again would tell again"
+        }
+        topics::SLICES | topics::PENDING => "it follows from `events`; replay those",
+        topics::REPLAYS => "it is the book of replays",
+        other => {
+            let near = did_you_mean(other, [topics::EVENTS, topics::CHANGES]);
+            return refuse(format!(
+                "there is no topic `{other}` to replay: {}",
+                near.unwrap_or_else(|| "it is `events` or `changes`".to_owned())
+            ));
+        }
+    };
+    refuse(format!("`{topic}` is not replayed: {why}"))
+}
+
+/// Sorts by time, and can be typed.
+fn id(now: Millis) -> anyhow::Result<String> {
+    let time = now.to_string();
+    let (date, time) = time.split_once('T').context("an instant has a date")?;
+    let time: String = time.chars().filter(char::is_ascii_digit).take(6).collect();
+    Ok(format!("{date}-{time}-{}", crate::datadir::random_hex(2)?))
+}
+
+fn held(by: &Replay) -> String {
+    let Replay { id, topic, by, .. } = by;
+    format!("the replay {id} of `{topic}`, by {by}, is not done: --resume or --stop it first")
+}
+
+/// What a replay is doing, for people.
+pub fn said(state: ReplayState) -> &'static str {
+    match state {
+        ReplayState::Planned => "planned",
+        ReplayState::Running => "running",
+        ReplayState::Stopped => "stopped",
+        ReplayState::Failed => "failed",
+        ReplayState::Done => "done",
+    }
+}
+
+fn refuse<T>(why: impl Into<String>) -> Result<T, Trouble> {
+    Err(Trouble::Refused(why.into()))
+}
+
+/// Whether a day takes rows still.
+fn has_expired(day: Day, now: Millis) -> bool {
+    day.expires() <= now
+}

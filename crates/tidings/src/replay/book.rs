@@ -1,0 +1,85 @@
+//! The book of replays: what the topic `replays` holds. It is read once, and then what came since.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use catalogue::problem::did_you_mean;
+use topic::{NewRecord, Topics};
+use wire::{replay::Replay, topics};
+
+use super::{Trouble, refuse};
+
+/// Records read at once.
+const PAGE: usize = 1_000;
+
+/// Every replay there is.
+#[derive(Debug, Default)]
+pub struct Book {
+    /// Read up to here.
+    next: u64,
+    replays: BTreeMap<String, Known>,
+}
+
+/// A replay, and where the log first spoke of it, as far as was read.
+#[derive(Debug)]
+struct Known {
+    first: u64,
+    replay: Replay,
+}
+
+impl Book {
+    /// Reads what was written since, by whomever.
+    pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
+        let bounds = log.bounds(topics::REPLAYS).await.context("the book of replays")?;
+        let (first, end) = bounds.first().copied().unwrap_or_default();
+        self.next = self.next.max(first);
+        while self.next < end {
+            let records =
+                log.read(topics::REPLAYS, 0, self.next, PAGE).await.context("the book of replays")?;
+            // Compaction may leave nothing up to the end.
+            self.next = records.last().map_or(end, |last| last.offset + 1);
+            for record in records {
+                let Some(value) = &record.value else { continue };
+                let replay = wire::replay::decode(value)
+                    .with_context(|| format!("{} at offset {}", topics::REPLAYS, record.offset))?;
+                let first = self.replays.get(&replay.id).map_or(record.offset, |known| known.first);
+                self.replays.insert(replay.id.clone(), Known { first, replay });
+            }
+        }
+        Ok(())
+    }
+
+    pub async fn write(&self, log: &dyn Topics, replay: &Replay) -> anyhow::Result<()> {
+        let record = NewRecord {
+            topic: topics::REPLAYS.into(),
+            partition: 0,
+            key: replay.id.as_bytes().to_vec(),
+            value: Some(wire::replay::encode(replay)?),
+            headers: Vec::new(),
+        };
+        log.append(vec![record]).await.context("write down how far the replay is")
+    }
+
+    /// All of them, the oldest first.
+    pub fn all(&self) -> Vec<&Replay> {
+        self.replays.values().map(|known| &known.replay).collect()
+    }
+
+    pub fn find(&self, id: &str) -> Result<Replay, Trouble> {
+        if let Some(known) = self.replays.get(id) {
+            return Ok(known.replay.clone());
+        }
+        let near = did_you_mean(id, self.replays.keys().map(String::as_str));
+        refuse(format!(
+            "there is no replay `{id}`: {}",
+            near.unwrap_or_else(|| "`tidings replay --list` names them".to_owned())
+        ))
+    }
+
+    /// Who holds a topic: of those that are not done the one that the log spoke of first.
+    pub fn holder(&self, topic: &str) -> Option<&Replay> {
+        let open =
+            self.replays.values().filter(|known| known.replay.topic == topic && known.replay.state.is_open());
+        open.min_by_key(|known| known.first).map(|known| &known.replay)
+    }
+}

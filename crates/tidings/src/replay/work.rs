@@ -1,0 +1,96 @@
+//! The work: appends the next records of a replay once more, each to the partition in which it lies.
+
+use anyhow::Context as _;
+use model::Millis;
+use topic::{NewRecord, Record, Topics};
+use wire::{
+    replay::{Again, Replay},
+    topics,
+};
+
+use super::has_expired;
+use crate::house::STAGES;
+
+/// Records read at once.
+const PAGE: usize = 500;
+/// Bytes that one call appends, about: it answers soon enough, whatever lies there.
+const PART_BYTES_MAX: usize = 8 << 20;
+
+/// What becomes of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    Append,
+    /// A copy: its original is replayed where it lies. Or it is nothing that could be told.
+    Pass,
+    Expired,
+}
+
+/// Looks at as many records as a second may see, appends what is due of them, and moves the replay on behind them.
+pub async fn append(log: &dyn Topics, replay: &mut Replay, now: Millis) -> anyhow::Result<()> {
+    let again = Again { replay: replay.id.as_str().into(), is_quiet: !replay.tells_missing };
+    let bounds = log.bounds(&replay.topic).await?;
+    let (mut room, mut bytes) = (replay.per_second as usize, 0);
+    for part in &mut replay.parts {
+        // Records may have grown too old since the replay was planned.
+        let first = bounds.get(part.partition as usize).map_or(part.to, |(first, _)| *first);
+        part.next = part.next.max(first).min(part.to);
+        while part.next < part.to && room > 0 && bytes < PART_BYTES_MAX {
+            let most = PAGE.min(room).min(usize::try_from(part.left()).unwrap_or(PAGE));
+            let records = log.read(&replay.topic, part.partition, part.next, most).await;
+            let records = records.with_context(|| format!("read {}[{}]", replay.topic, part.partition))?;
+            // Not every offset has a record.
+            let next = records.last().map_or(part.to, |last| last.offset + 1).min(part.to);
+            room -= records.len().min(room);
+            let mut copies = Vec::new();
+            for record in records.into_iter().filter(|record| record.offset < part.to) {
+                match due(&record, now) {
+                    Due::Append => {
+                        bytes += record.key.len() + record.value.as_ref().map_or(0, Vec::len);
+                        copies.push(copy(record, &again));
+                    }
+                    Due::Pass => replay.passed += 1,
+                    Due::Expired => replay.expired += 1,
+                }
+            }
+            replay.appended += copies.len() as u64;
+            if !copies.is_empty() {
+                log.append(copies).await.with_context(|| format!("append to {}", replay.topic))?;
+            }
+            part.next = next;
+        }
+    }
+    Ok(())
+}
+
+/// How many records the house has not read yet.
+pub async fn behind(log: &dyn Topics) -> anyhow::Result<u64> {
+    let mut behind = 0;
+    for stage in STAGES {
+        for topic in stage.topics {
+            let standing = log.standing(stage.group, topic).await?;
+            behind += standing.iter().map(|at| at.end.saturating_sub(at.committed)).sum::<u64>();
+        }
+    }
+    Ok(behind)
+}
+
+fn due(record: &Record, now: Millis) -> Due {
+    if Again::of(&record.headers).is_some() {
+        return Due::Pass;
+    }
+    if &*record.topic != topics::EVENTS {
+        return Due::Append;
+    }
+    // What cannot be read lies in the quarantine already.
+    match record.value.as_deref().map(wire::event::decode) {
+        Some(Ok(event)) if has_expired(event.entry_key().day(), now) => Due::Expired,
+        Some(Ok(_)) => Due::Append,
+        Some(Err(_)) | None => Due::Pass,
+    }
+}
+
+/// The record as it was, and that it is there once more.
+fn copy(record: Record, again: &Again) -> NewRecord {
+    let Record { topic, partition, appended, key, value, headers, .. } = record;
+    NewRecord { topic, partition, key, value, headers: again.on(headers, Millis(appended)) }
+}

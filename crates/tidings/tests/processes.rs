@@ -1,0 +1,252 @@
+//! `migrate` and `run` as an operator meets them: the real program on real engines, its exit codes and its words.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        Mutex,
+        mpsc::{self, Receiver},
+    },
+    thread::sleep,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";
+/// How long a process may take to be ready, or to do what it was told of.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn catalogue() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kill/catalogue").display().to_string()
+}
+
+/// An installation: a part of the clusters, and a folder for each process.
+struct Site {
+    dir: TempDir,
+    word: String,
+}
+
+impl Site {
+    fn new(word: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        // Unlike that of any other run on the same clusters.
+        let word = format!("{word}{}", dir.path().file_name().unwrap().to_string_lossy().replace('.', ""));
+        Self { dir, word: word.to_lowercase() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The program, with its own folder and nothing of our environment.
+    fn command(&self, line: &str, more: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        command.args(line.split_whitespace()).current_dir(self.dir.path()).env_clear();
+        command.envs([
+            ("TIDINGS_ENGINE", "production"),
+            ("TIDINGS_KAFKA_BROKERS", engines::kafka().unwrap()),
+            ("TIDINGS_KAFKA_REPLICATION", "1"),
+            ("TIDINGS_KAFKA_MIN_INSYNC", "1"),
+            ("TIDINGS_KAFKA_SESSION", "6s"),
+            ("TIDINGS_CQL_CONTACT_POINTS", engines::cql().unwrap()),
+            ("TIDINGS_CQL_KEYSPACE", self.word.as_str()),
+            ("TIDINGS_KAFKA_PREFIX", &format!("{}-", self.word)),
+            ("TIDINGS_PARTITIONS", "4"),
+            ("TIDINGS_SECRET", SECRET),
+            ("TIDINGS_LISTEN", "127.0.0.1:0"),
+        ]);
+        command.envs(more.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn said(&self, line: &str, more: &[(&str, &str)]) -> (i32, String, String) {
+        told(self.command(line, more).output().unwrap())
+    }
+}
+
+fn told(output: Output) -> (i32, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn embedded_engines_need_neither() {
+    let dir = tempfile::tempdir().unwrap();
+    for (line, says) in [
+        ("run ingest", "`engine: production`"),
+        ("migrate", "there is nothing to migrate"),
+        ("migrate --check", "there is nothing to migrate"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        command.args(line.split_whitespace()).current_dir(dir.path()).env_clear();
+        let (code, _, why) = told(command.output().unwrap());
+        assert_eq!(code, 3, "{line}: {why}");
+        assert!(why.contains(says), "{line}: {why}");
+    }
+}
+
+#[test]
+fn migrate_makes_what_is_missing_once() {
+    let site = Site::new("m");
+    let (code, to_do, why) = site.said("migrate --check", &[]);
+    assert_eq!(code, 3, "{to_do}{why}");
+    assert!(to_do.contains("topic `events`") && to_do.contains("not laid out"), "{to_do}{why}");
+    let catalogue = catalogue();
+    let (code, _, why) = site.said(&format!("run fanout --catalogue {catalogue}"), &[]);
+    assert_eq!(code, 3, "{why}");
+    assert!(why.contains("`tidings migrate`"), "{why}");
+
+    // Two at once, and then one more.
+    let both = [site.command("migrate", &[]).spawn().unwrap(), site.command("migrate", &[]).spawn().unwrap()];
+    for one in both {
+        let (code, done, why) = told(one.wait_with_output().unwrap());
+        assert_eq!(code, 0, "{done}{why}");
+    }
+    assert_eq!(site.said("migrate", &[]).1, "nothing to do\n");
+    let (code, to_do, why) = site.said("migrate --check", &[]);
+    assert_eq!((code, to_do.as_str()), (0, "nothing to do\n"), "{why}");
+
+    // A count is for life.
+    for line in ["migrate", &format!("run fanout --catalogue {catalogue}")] {
+        let (code, said, why) = site.said(line, &[("TIDINGS_PARTITIONS", "8")]);
+        assert_eq!(code, 3, "{line}: {said}{why}");
+        assert!(why.contains("4 partitions") && why.contains("for life"), "{line}: {said}{why}");
+    }
+    // Nobody signs with a secret of its own.
+    let (code, _, why) = told(
+        site.command(&format!("run sender --catalogue {catalogue}"), &[])
+            .env_remove("TIDINGS_SECRET")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(code, 3, "{why}");
+    assert!(why.contains("same `secret`"), "{why}");
+}
+
+#[test]
+fn rooms_in_processes_are_a_house() {
+    let site = Site::new("r");
+    let (code, _, why) = site.said("migrate", &[]);
+    assert_eq!(code, 0, "{why}");
+    let catalogue = catalogue();
+    let start = |rooms: &str, dir: &str| {
+        let outbox = site.path("outbox").display().to_string();
+        let line = format!("run {rooms} --catalogue {catalogue} --data-dir {dir}");
+        Process::start(site.command(&line, &[("TIDINGS_OUTBOX", &outbox)]))
+    };
+    let ingest = start("ingest", "i");
+    let others = [start("fanout digest", "o"), start("sender keeper", "o"), start("sender", "s")];
+    for process in others.iter().chain([&ingest]) {
+        process.until("/health/ready", |status, text| status == 200 && text == "ready\n");
+        assert_eq!(process.get("/health/live").0, 200);
+        process.until("/metrics", |status, text| status == 200 && text.contains("tidings_lag_records{"));
+    }
+    // Each tells of its own rooms, and only the way in lets anything in.
+    assert!(others[0].get("/metrics").1.contains("tidings_lag_seconds{group=\"fanout\""));
+    assert!(!others[1].get("/metrics").1.contains("group=\"fanout\""));
+    assert_eq!(others[0].get("/").0, 404);
+    assert_eq!(ingest.get("/").0, 200);
+
+    for line in [
+        "person ann name=Ann zone=UTC email=ann@example.org --data-dir i",
+        "follow ann author:7 --data-dir i",
+        "publish post.published post:1 author=author:7 title=Moon public=true --data-dir i",
+    ] {
+        let (code, said, why) = site.said(line, &[]);
+        assert_eq!(code, 0, "{line}: {said}{why}");
+    }
+    ingest.until("/", |_, text| text.contains("/person?id=ann"));
+    let (code, said, why) = site.said("release --plan morning --person ann --data-dir i", &[]);
+    assert_eq!(code, 0, "{said}{why}");
+    ingest.until("/outbox", |_, text| text.contains("1 news"));
+    let (code, days, why) = site.said("days ann --data-dir i", &[]);
+    assert_eq!(code, 0, "{why}");
+    assert!(days.contains("post:1"), "{days}");
+
+    for process in others {
+        process.stop();
+    }
+    ingest.stop();
+    // With nobody there the engines are asked.
+    let (code, again, why) = site.said("days ann --data-dir i", &[]);
+    assert_eq!(code, 0, "{why}");
+    assert!(again.contains("post:1"), "{again}");
+    let accepted = fs::read_to_string(site.path("outbox/accepted.log")).unwrap();
+    assert_eq!(accepted.lines().filter(|line| line.ends_with("first")).count(), 1, "{accepted}");
+}
+
+/// A process that runs, and where it listens.
+struct Process {
+    child: Child,
+    address: String,
+    lines: Mutex<Receiver<String>>,
+}
+
+impl Process {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let (sender, lines) = mpsc::sync_channel(10_000);
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                drop(sender.try_send(line));
+            }
+        });
+        let mut address = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut address).unwrap();
+        let process = Self {
+            child,
+            address: address.trim().trim_end_matches('/').to_owned(),
+            lines: Mutex::new(lines),
+        };
+        assert!(process.address.starts_with("http"), "{}", process.said());
+        std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
+        process
+    }
+
+    fn get(&self, path: &str) -> (u16, String) {
+        let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
+        let agent: ureq::Agent = config.build().into();
+        let mut answer = agent.get(format!("{}{path}", self.address)).call().unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "another process does it in its own time")]
+    fn until(&self, path: &str, is_so: impl Fn(u16, &str) -> bool) {
+        let pause = Duration::from_millis(100);
+        let mut last = (0, String::new());
+        for _ in 0..PATIENCE.as_millis() / pause.as_millis() {
+            last = self.get(path);
+            if is_so(last.0, &last.1) {
+                return;
+            }
+            sleep(pause);
+        }
+        panic!("{path}: {} {}\n{}", last.0, last.1, self.said());
+    }
+
+    fn said(&self) -> String {
+        self.lines.lock().unwrap().try_iter().collect::<Vec<_>>().join("\n")
+    }
+
+    /// SIGTERM; it ends well.
+    fn stop(mut self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let code = self.child.wait().unwrap().code();
+        assert_eq!(code, Some(0), "{}", self.said());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

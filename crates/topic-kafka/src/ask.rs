@@ -1,0 +1,288 @@
+//! Questions to the cluster that concern no record: which partitions there are, how far they reach, and
+//! where a group stands.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rdkafka::{
+    Offset, TopicPartitionList,
+    config::FromClientConfigAndContext as _,
+    consumer::{BaseConsumer, Consumer as _},
+    error::{KafkaError, RDKafkaErrorCode as Code},
+    groups::GroupList,
+    metadata::MetadataTopic,
+};
+use topic::port::TopicError;
+
+use crate::{
+    config::{self, Isolation},
+    errors::{code, coded, failed},
+    look::{signed, signed32, unsigned, unsigned32},
+    settings::Settings,
+    voice::Voice,
+};
+
+/// How long an answer may take.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a transaction may take to be decided, for who only wants to know where a group stands.
+pub const UNDECIDED: Duration = Duration::from_millis(500);
+
+/// A client that is only asked. All of its methods block.
+pub struct Asker {
+    client: BaseConsumer<Voice>,
+    voice: Voice,
+    /// How many partitions a topic has. Counts are for life, so they are asked for once.
+    counts: Mutex<HashMap<String, u32>>,
+}
+
+impl Asker {
+    pub fn open(settings: &Settings, isolation: Isolation, voice: &Voice) -> Result<Self, TopicError> {
+        let config = config::query(settings, isolation);
+        let client = BaseConsumer::from_config_and_context(&config, voice.clone())
+            .map_err(|error| failed("opening a client", &error))?;
+        Ok(Self { client, voice: voice.clone(), counts: Mutex::default() })
+    }
+
+    /// How many partitions a topic has; refused if there is no such topic.
+    pub fn count(&self, name: &str, wire: &str) -> Result<u32, TopicError> {
+        if let Some(count) = self.known(wire) {
+            return Ok(count);
+        }
+        self.look_up(wire)?.ok_or_else(|| TopicError::Refused(format!("there is no topic `{name}`")))
+    }
+
+    /// The same without asking anybody.
+    pub fn known(&self, wire: &str) -> Option<u32> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).get(wire).copied()
+    }
+
+    /// Asks the cluster; nothing if it has no such topic, or not yet with a leader for each partition.
+    pub fn look_up(&self, wire: &str) -> Result<Option<u32>, TopicError> {
+        let what = || format!("asking for topic `{wire}`");
+        let metadata =
+            self.client.fetch_metadata(Some(wire), PATIENCE).map_err(|error| failed(&what(), &error))?;
+        self.serve();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.remove(wire);
+        let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == wire) else {
+            return Ok(None);
+        };
+        match topic.error().map(Code::from) {
+            None => {}
+            Some(Code::UnknownTopicOrPartition | Code::UnknownTopic) => return Ok(None),
+            Some(code) => return Err(coded(&what(), code)),
+        }
+        if topic.partitions().is_empty() || topic.partitions().iter().any(|p| p.leader() < 0) {
+            return Ok(None);
+        }
+        let count = count_of(topic);
+        counts.insert(wire.to_owned(), count);
+        Ok(Some(count))
+    }
+
+    /// All topics that we may see, with their partition counts.
+    pub fn topics(&self) -> Result<Vec<(String, u32)>, TopicError> {
+        let metadata = self.client.fetch_metadata(None, PATIENCE);
+        let metadata = metadata.map_err(|error| failed("asking for topics", &error))?;
+        self.serve();
+        let there = metadata.topics().iter().filter(|topic| topic.error().is_none());
+        Ok(there.map(|topic| (topic.name().to_owned(), count_of(topic))).collect())
+    }
+
+    /// What the brokers say about a group; an empty list if nobody knows it.
+    pub fn groups(&self, wire: &str) -> Result<GroupList, TopicError> {
+        let groups = self.client.fetch_group_list(Some(wire), PATIENCE);
+        let groups = groups.map_err(|error| failed("asking for a group", &error))?;
+        self.serve();
+        Ok(groups)
+    }
+
+    /// The first and the next offset of partitions.
+    pub fn bounds(&self, places: &[(&str, u32)]) -> Result<Vec<(u64, u64)>, TopicError> {
+        let first = self.offsets(places, Offset::Beginning)?;
+        let next = self.offsets(places, Offset::End)?;
+        Ok(first.into_iter().zip(next).map(|(first, next)| (first, next.max(first))).collect())
+    }
+
+    /// One offset of each partition: the first, the next, or the first at an instant or later, for which
+    /// the instant is given as an offset. All in one request to each broker.
+    pub fn offsets(&self, places: &[(&str, u32)], which: Offset) -> Result<Vec<u64>, TopicError> {
+        let first = self.try_offsets(places, which);
+        let Err(TopicError::Busy(_)) = &first else { return first };
+        // Most likely a partition is led by another broker now, or by the same one anew. That is not looked
+        // up before it is asked for.
+        let mut wires: Vec<&str> = places.iter().map(|(wire, _)| *wire).collect();
+        wires.dedup();
+        for wire in wires {
+            self.look_up(wire)?;
+        }
+        self.try_offsets(places, which)
+    }
+
+    fn try_offsets(&self, places: &[(&str, u32)], which: Offset) -> Result<Vec<u64>, TopicError> {
+        let found = self.times(places, which).map_err(|error| match code(&error) {
+            Some(code) => later("asking for offsets", code),
+            None => failed("asking for offsets", &error),
+        })?;
+        self.serve();
+        found
+            .iter()
+            .zip(places)
+            .map(|(offset, (wire, partition))| match offset {
+                Ok(offset) => Ok(*offset),
+                Err(code) => Err(later(&format!("asking for the offsets of {wire}/{partition}"), *code)),
+            })
+            .collect()
+    }
+
+    fn times(&self, places: &[(&str, u32)], which: Offset) -> Result<Vec<Result<u64, Code>>, KafkaError> {
+        let mut list = TopicPartitionList::with_capacity(places.len());
+        for (wire, partition) in places {
+            list.add_partition_offset(wire, signed32(*partition), which)?;
+        }
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.client.offsets_for_times(list, PATIENCE)?;
+        let mut ends = None;
+        let mut out = Vec::with_capacity(places.len());
+        for (at, (wire, partition)) in places.iter().enumerate() {
+            let elem = found.find_partition(wire, signed32(*partition));
+            let elem = elem.ok_or(KafkaError::OffsetFetch(Code::UnknownPartition))?;
+            out.push(match (elem.error(), elem.offset()) {
+                (Err(error), _) => Err(error.rdkafka_error_code().unwrap_or(Code::Unknown)),
+                (Ok(()), Offset::Offset(offset)) => Ok(unsigned(offset)),
+                // Nothing was appended at that instant or later.
+                (Ok(()), Offset::End) if matches!(which, Offset::Offset(_)) => {
+                    if ends.is_none() {
+                        ends = Some(self.times(places, Offset::End)?);
+                    }
+                    ends.as_ref().and_then(|ends| ends.get(at)).copied().unwrap_or(Err(Code::Unknown))
+                }
+                (Ok(()), _) => Err(Code::Unknown),
+            });
+        }
+        Ok(out)
+    }
+
+    /// The client's own lines and errors are told only when it is polled.
+    fn serve(&self) {
+        self.voice.answered();
+        drop(self.client.poll(Duration::ZERO));
+    }
+}
+
+/// Why there is no answer about a partition that is there: a broker that has just started may not know yet.
+fn later(what: &str, code: Code) -> TopicError {
+    match code {
+        Code::UnknownTopicOrPartition | Code::UnknownPartition | Code::UnknownTopic => {
+            TopicError::Busy(format!("{what}: {code}"))
+        }
+        _ => coded(what, code),
+    }
+}
+
+fn count_of(topic: &MetadataTopic) -> u32 {
+    u32::try_from(topic.partitions().len()).unwrap_or(u32::MAX)
+}
+
+/// What a group has committed, with the client of that group; nothing for a partition never committed.
+/// A client that reads what is committed waits for transactions that have sent offsets and are not decided
+/// yet. Blocks.
+pub fn committed(
+    client: &BaseConsumer<Voice>,
+    places: &[(&str, u32)],
+    patience: Duration,
+) -> Result<Vec<Option<u64>>, TopicError> {
+    let failed = |error: &KafkaError| match code(error) {
+        Some(code) => later("asking for committed offsets", code),
+        None => failed("asking for committed offsets", error),
+    };
+    let mut list = TopicPartitionList::with_capacity(places.len());
+    for (wire, partition) in places {
+        list.add_partition(wire, signed32(*partition));
+    }
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = client.committed_offsets(list, patience).map_err(|error| failed(&error))?;
+    places
+        .iter()
+        .map(|(wire, partition)| {
+            let elem = found.find_partition(wire, signed32(*partition));
+            let elem = elem.ok_or(KafkaError::OffsetFetch(Code::UnknownPartition));
+            let elem = elem.map_err(|error| failed(&error))?;
+            elem.error().map_err(|error| failed(&error))?;
+            Ok(match elem.offset() {
+                Offset::Offset(offset) => Some(unsigned(offset)),
+                _ => None,
+            })
+        })
+        .collect()
+}
+
+/// A list of positions.
+pub fn list(places: &[(&str, u32, u64)]) -> Result<TopicPartitionList, KafkaError> {
+    let mut list = TopicPartitionList::with_capacity(places.len());
+    for (wire, partition, offset) in places {
+        list.add_partition_offset(wire, signed32(*partition), Offset::Offset(signed(*offset)))?;
+    }
+    Ok(list)
+}
+
+type Client = Arc<BaseConsumer<Voice>>;
+
+/// Clients of groups that are asked where they stand, one for each.
+#[derive(Default)]
+pub struct Groups {
+    clients: Mutex<HashMap<(String, Isolation), Client>>,
+}
+
+impl Groups {
+    /// The client of a group; a few, since a house has few groups.
+    pub fn client(
+        &self,
+        settings: &Settings,
+        voice: &Voice,
+        group: &str,
+        isolation: Isolation,
+    ) -> Result<Client, TopicError> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (group.to_owned(), isolation);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let config = config::asker(settings, group, isolation);
+        let client = BaseConsumer::from_config_and_context(&config, voice.clone());
+        let client = Arc::new(client.map_err(|error| failed("opening a client", &error))?);
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+
+    /// Where a group stands. A turn that is just being written is waited for, but not for long: whoever
+    /// wrote it may be dead, and then it is decided when somebody takes over.
+    pub fn committed(
+        &self,
+        settings: &Settings,
+        voice: &Voice,
+        group: &str,
+        places: &[(&str, u32)],
+    ) -> Result<Vec<Option<u64>>, TopicError> {
+        let client = self.client(settings, voice, group, Isolation::Committed)?;
+        match committed(&client, places, UNDECIDED) {
+            Err(TopicError::Busy(_)) => {
+                let client = self.client(settings, voice, group, Isolation::Uncommitted)?;
+                committed(&client, places, PATIENCE)
+            }
+            other => other,
+        }
+    }
+}
+
+/// The partition that an element of a list names.
+pub fn partition_of(elem: &rdkafka::topic_partition_list::TopicPartitionListElem<'_>) -> u32 {
+    unsigned32(elem.partition())
+}

@@ -1,0 +1,195 @@
+//! Making topics, and looking at those that are there.
+
+use std::time::Duration;
+
+use rdkafka::{
+    admin::{AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication},
+    config::FromClientConfigAndContext as _,
+    error::RDKafkaErrorCode as Code,
+};
+use runtime::clock::Stopwatch;
+use topic::port::{Retention, TopicError, TopicSpec};
+
+use crate::{
+    Inner, ask,
+    config::{self, Isolation, MESSAGE_MOST},
+    errors::{coded, failed},
+    names,
+    settings::{Settings, Stamps},
+    voice::Voice,
+};
+
+/// How long a topic may take until every broker knows it.
+const KNOWN: Duration = Duration::from_secs(30);
+/// A compacted topic keeps one record for each person: segments are small enough that old ones go soon,
+/// and a tombstone stays long enough for a slow reader to see it.
+const COMPACTED: [(&str, &str); 5] = [
+    ("cleanup.policy", "compact"),
+    ("min.cleanable.dirty.ratio", "0.3"),
+    ("segment.ms", "3600000"),
+    ("segment.bytes", "134217728"),
+    ("delete.retention.ms", "86400000"),
+];
+
+/// Creates what is missing and compares what is there.
+pub async fn declare(inner: &std::sync::Arc<Inner>, specs: &[TopicSpec]) -> Result<(), TopicError> {
+    let wires: Vec<String> = specs.iter().map(|spec| names::topic(&inner.settings, &spec.name)).collect();
+    let mut missing = Vec::new();
+    for (spec, wire) in specs.iter().zip(&wires) {
+        match look_up(inner, wire).await? {
+            Some(count) => check(spec, count)?,
+            None => missing.push((spec, wire)),
+        }
+    }
+    let admin = admin(inner)?;
+    make(inner, &admin, &missing).await?;
+    let present = specs.iter().zip(&wires).filter(|(spec, _)| !missing.iter().any(|(m, _)| m == spec));
+    compare(inner, &admin, present.collect()).await
+}
+
+/// A client that changes topics and groups.
+pub fn admin(inner: &Inner) -> Result<AdminClient<Voice>, TopicError> {
+    let config = config::query(&inner.settings, Isolation::Committed);
+    let admin = AdminClient::from_config_and_context(&config, inner.voice.clone());
+    admin.map_err(|error| failed("opening a client", &error))
+}
+
+/// How many partitions a topic has now, if there is one.
+pub async fn look_up(inner: &std::sync::Arc<Inner>, wire: &str) -> Result<Option<u32>, TopicError> {
+    let wire = wire.to_owned();
+    inner.blocking(move |inner| inner.asker.look_up(&wire)).await
+}
+
+fn check(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
+    if count == spec.partitions {
+        return Ok(());
+    }
+    let (name, wanted) = (&spec.name, spec.partitions);
+    Err(TopicError::Refused(format!(
+        "topic `{name}` has {count} partitions, {wanted} were asked for; the count is for life, since it decides who owns whom"
+    )))
+}
+
+/// What is asked of a topic of ours.
+fn properties(settings: &Settings, spec: &TopicSpec) -> Vec<(&'static str, String)> {
+    let mut out: Vec<(&'static str, String)> = match spec.retention {
+        Retention::Compacted => COMPACTED.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
+        Retention::Milliseconds(ms) => {
+            vec![("cleanup.policy", "delete".to_owned()), ("retention.ms", ms.max(0).to_string())]
+        }
+    };
+    out.push(("min.insync.replicas", settings.replication.min_insync.to_string()));
+    out.push(("max.message.bytes", MESSAGE_MOST.to_string()));
+    match settings.stamps {
+        Stamps::Broker => out.push(("message.timestamp.type", "LogAppendTime".to_owned())),
+        Stamps::Clock => {
+            out.push(("message.timestamp.type", "CreateTime".to_owned()));
+            // That clock may be far ahead of the brokers', or behind.
+            out.push(("message.timestamp.after.max.ms", i64::MAX.to_string()));
+            out.push(("message.timestamp.before.max.ms", i64::MAX.to_string()));
+        }
+    }
+    out
+}
+
+/// Creates topics and waits until they are known and have leaders. One that is still being removed is in
+/// the way for a moment, and created then.
+async fn make(
+    inner: &std::sync::Arc<Inner>,
+    admin: &AdminClient<Voice>,
+    missing: &[(&TopicSpec, &String)],
+) -> Result<(), TopicError> {
+    let waited = Stopwatch::start();
+    let mut missing = missing.to_vec();
+    for tries in 0.. {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if waited.elapsed() > KNOWN {
+            break;
+        }
+        create(inner, admin, &missing).await?;
+        if tries > 0 {
+            runtime::retry::pause(tries.min(3), 0).await;
+        }
+        let mut still = Vec::new();
+        for (spec, wire) in missing {
+            match look_up(inner, wire).await? {
+                Some(count) => check(spec, count)?,
+                None => still.push((spec, wire)),
+            }
+        }
+        missing = still;
+    }
+    let wires: Vec<&String> = missing.iter().map(|(_, wire)| *wire).collect();
+    Err(TopicError::Busy(format!("the topics {wires:?} were made and are not there yet")))
+}
+
+async fn create(
+    inner: &Inner,
+    admin: &AdminClient<Voice>,
+    missing: &[(&TopicSpec, &String)],
+) -> Result<(), TopicError> {
+    let factor = inner.settings.replication.factor;
+    let asked: Vec<_> = missing.iter().map(|(spec, _)| properties(&inner.settings, spec)).collect();
+    let topics = missing.iter().zip(&asked).map(|((spec, wire), asked)| {
+        let count = i32::try_from(spec.partitions).unwrap_or(i32::MAX);
+        let topic = NewTopic::new(wire, count, TopicReplication::Fixed(factor));
+        asked.iter().fold(topic, |topic, (name, value)| topic.set(name, value))
+    });
+    let topics: Vec<NewTopic<'_>> = topics.collect();
+    let made = admin.create_topics(&topics, &options()).await;
+    for result in made.map_err(|error| failed("creating topics", &error))? {
+        match result {
+            Ok(_) | Err((_, Code::TopicAlreadyExists)) => {}
+            Err((wire, Code::InvalidReplicationFactor)) => {
+                return Err(TopicError::Refused(format!(
+                    "creating topic `{wire}`: the cluster has not the {factor} brokers that are to keep it"
+                )));
+            }
+            Err((wire, code)) => return Err(coded(&format!("creating topic `{wire}`"), code)),
+        }
+    }
+    Ok(())
+}
+
+/// Says where a topic that was there is not as it would have been made. A person may have had a reason.
+async fn compare(
+    inner: &Inner,
+    admin: &AdminClient<Voice>,
+    present: Vec<(&TopicSpec, &String)>,
+) -> Result<(), TopicError> {
+    let own = |(spec, _): &(&TopicSpec, &String)| !inner.settings.foreign.contains(&*spec.name);
+    let present: Vec<_> = present.into_iter().filter(own).collect();
+    if present.is_empty() {
+        return Ok(());
+    }
+    let which: Vec<_> = present.iter().map(|(_, wire)| ResourceSpecifier::Topic(wire)).collect();
+    let found = match admin.describe_configs(&which, &options()).await {
+        Ok(found) => found,
+        Err(error) => {
+            // Who may not look at topics may still work with them.
+            tracing::debug!(%error, "the topics' properties cannot be seen");
+            return Ok(());
+        }
+    };
+    for ((spec, wire), found) in present.iter().zip(found) {
+        let Ok(found) = found else { continue };
+        for (name, wanted) in properties(&inner.settings, spec) {
+            warn(wire, &found, name, &wanted);
+        }
+    }
+    Ok(())
+}
+
+fn warn(wire: &str, found: &ConfigResource, name: &str, wanted: &str) {
+    let matters = ["cleanup.policy", "retention.ms", "message.timestamp.type", "min.insync.replicas"];
+    let value = found.get(name).and_then(|entry| entry.value.as_deref());
+    if matters.contains(&name) && value.is_some_and(|value| value != wanted) {
+        tracing::warn!(topic = wire, property = name, value, wanted, "a topic is not as it would be made");
+    }
+}
+
+pub fn options() -> AdminOptions {
+    AdminOptions::new().request_timeout(Some(ask::PATIENCE)).operation_timeout(Some(ask::PATIENCE))
+}

@@ -1,0 +1,68 @@
+//! What a failure of the cluster asks for.
+
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use topic::port::TopicError;
+
+/// An operation's failure as the port knows it.
+pub fn failed(what: &str, error: &KafkaError) -> TopicError {
+    if let KafkaError::ClientConfig(_, _, name, _) = error {
+        // Neither its value nor librdkafka's words about it, which may hold a password.
+        return TopicError::Refused(format!("{what}: the property `{name}` is not accepted"));
+    }
+    if let KafkaError::ClientCreation(why) = error {
+        return TopicError::Refused(format!("{what}: {why}"));
+    }
+    let Some(code) = code(error) else {
+        return TopicError::Broken(format!("{what}: {error}"));
+    };
+    coded(what, code)
+}
+
+/// The same of a bare code.
+pub fn coded(what: &str, code: Code) -> TopicError {
+    let why = format!("{what}: {code}");
+    if is_refusal(code) {
+        TopicError::Refused(why)
+    } else if code == Code::Fatal {
+        TopicError::Broken(why)
+    } else {
+        // Whatever a cluster says while brokers come and go, it says something else later.
+        TopicError::Busy(why)
+    }
+}
+
+/// What stays as it is until a person changes something.
+fn is_refusal(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownTopic
+            | Code::UnknownPartition
+            | Code::UnknownTopicOrPartition
+            | Code::InvalidTopic
+            | Code::InvalidPartitions
+            | Code::InvalidReplicationFactor
+            | Code::InvalidConfig
+            | Code::PolicyViolation
+            | Code::InvalidArgument
+            | Code::MessageSizeTooLarge
+            | Code::InvalidTimestamp
+            | Code::InvalidRecord
+            | Code::TopicAuthorizationFailed
+            | Code::GroupAuthorizationFailed
+            | Code::ClusterAuthorizationFailed
+            | Code::TransactionalIdAuthorizationFailed
+            | Code::Authentication
+            | Code::SaslAuthenticationFailed
+            | Code::UnsupportedSASLMechanism
+            | Code::UnsupportedFeature
+            | Code::UnsupportedVersion
+    )
+}
+
+/// The code of a failure, if it has one.
+pub fn code(error: &KafkaError) -> Option<Code> {
+    match error {
+        KafkaError::AdminOp(code) => Some(*code),
+        other => other.rdkafka_error_code(),
+    }
+}

@@ -1,0 +1,313 @@
+//! A member of a group: what is its own, what it is told next, and what it commits.
+//!
+//! [`thread`] is told by the group what is ours and reads it; [`shared`] is where both meet; [`crew`] does
+//! what blocks; [`transact`] writes turns. A partition goes through the member's hands like this:
+//!
+//! 1. The group says it is ours. The member shuts out its predecessor and looks up where to go on, and only
+//!    then says `Assigned`; reading begins.
+//! 2. The group says it is to go elsewhere. The member says `Revoked`; when it is asked for the next
+//!    happening the turn in flight has ended, and only then does the group learn that it was let go of.
+//! 3. A commit says that it is lost. It is let go of; if the group still says it is ours after it had the
+//!    time to say otherwise, it is taken over anew.
+
+use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use rdkafka::{
+    config::FromClientConfigAndContext as _,
+    consumer::{BaseConsumer, Consumer as _},
+};
+use tokio::task::JoinHandle;
+use topic::port::{CommitError, Happening, Member, Membership, Offsets, Record, TopicError, TopicName, Turn};
+
+mod crew;
+pub(crate) mod shared;
+mod thread;
+mod transact;
+
+#[cfg(test)]
+mod tests;
+
+use crew::Crew;
+use shared::{Shared, Slot, retire};
+use thread::{Belonging, Thread};
+
+use crate::{
+    Inner, config,
+    errors::failed,
+    names::{self, Named},
+};
+
+/// A hand-over that went wrong is tried again after so long; longer than a heartbeat takes.
+const AGAIN: Duration = Duration::from_millis(500);
+
+type TakingOver = JoinHandle<Result<Vec<(u32, Slot)>, TopicError>>;
+
+pub(crate) struct KafkaMember {
+    crew: Arc<Crew>,
+    names: Vec<TopicName>,
+    taking: Option<TakingOver>,
+    /// How long a partition that was lost is left alone.
+    again: Duration,
+}
+
+impl KafkaMember {
+    /// Joins a group. Blocks.
+    pub fn join(inner: Arc<Inner>, membership: &Membership) -> Result<Self, TopicError> {
+        let settings = &inner.settings;
+        let named = |name: &TopicName| Named::new(settings, name);
+        let topics: Arc<[Named]> =
+            std::iter::once(&membership.lead).chain(&membership.companions).map(named).collect();
+        let state = membership.state.as_ref().map(named);
+        check_topics(&inner, &topics, state.as_ref())?;
+        let shared = Arc::new(Shared::new());
+        let wire = names::prefixed(settings, &membership.group);
+        let silence = config::silence(settings);
+        let context = Belonging::new(shared.clone(), inner.voice.clone(), silence);
+        let open = |error: &_| failed("opening a consumer", error);
+        let group = BaseConsumer::from_config_and_context(&config::belonging(settings, &wire), context)
+            .map_err(|error| open(&error))?;
+        let reader =
+            BaseConsumer::from_config_and_context(&config::reader(settings, &wire), inner.voice.clone())
+                .map_err(|error| open(&error))?;
+        let lead = topics.first().map(|lead| lead.wire.clone()).unwrap_or_default();
+        group.subscribe(&[&lead]).map_err(|error| failed("joining", &error))?;
+        let (group, reader) = (Arc::new(group), Arc::new(reader));
+        let thread = Thread {
+            shared: shared.clone(),
+            group: group.clone(),
+            reader: reader.clone(),
+            topics: topics.clone(),
+            asker: inner.asker.clone(),
+            name: membership.group.clone(),
+            silence,
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("kafka {}", membership.group))
+            .spawn(move || thread.run())
+            .map_err(|error| TopicError::Broken(format!("starting the thread of a member: {error}")))?;
+        let mut members = inner.members();
+        members.retain(|(_, thread)| !thread.is_finished());
+        members.push((Arc::downgrade(&shared), thread));
+        drop(members);
+        let again = config::heartbeat(settings) * 2 + AGAIN;
+        let names = topics.iter().map(|topic| topic.name.clone()).collect();
+        let (name, mode) = (membership.group.clone(), membership.mode);
+        let crew = Arc::new(Crew { group, reader, shared, name, topics, state, mode, inner });
+        Ok(Self { crew, names, taking: None, again })
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.crew.shared
+    }
+
+    /// Does what blocks where it may.
+    async fn blocking<T: Send + 'static, E: From<TopicError> + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Crew) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        self.shared().state().begin();
+        let crew = self.crew.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(&crew);
+            crew.shared.state().end();
+            done
+        });
+        done.await.map_err(|error| TopicError::Broken(format!("a call to kafka ended early: {error}")))?
+    }
+
+    /// What there is to tell right now, if anything; else when to look again without being woken.
+    fn look(&mut self, most: usize) -> Result<Result<Happening, Option<Duration>>, TopicError> {
+        let crew = self.crew.clone();
+        let mut state = crew.shared.state();
+        if let Some(why) = &state.broken {
+            return Err(why.clone());
+        }
+        if let Some(revoked) = state.revoked() {
+            let held: Vec<_> = revoked.iter().filter_map(|p| Some((*p, state.generation(*p)?))).collect();
+            drop(state);
+            // They are still ours for the turn in flight, under whatever count the group has reached.
+            held.into_iter().for_each(|(partition, generation)| self.note_metadata(partition, generation));
+            return Ok(Ok(Happening::Revoked(revoked)));
+        }
+        let again = state.due_again(self.again);
+        if self.taking.is_none() && !state.fresh.is_empty() {
+            let fresh = std::mem::take(&mut state.fresh);
+            let claims: BTreeMap<u32, u64> =
+                fresh.iter().filter_map(|p| Some((*p, *state.given.get(p)?))).collect();
+            state.taking = fresh;
+            let crew = self.crew.clone();
+            self.taking = Some(tokio::task::spawn_blocking(move || {
+                let taken = crew.persist(|| crew.take_over(&claims));
+                crew.shared.hear(|state| state.taking.clear());
+                taken
+            }));
+        }
+        if let Some(batch) = state.batch(most.max(1)) {
+            let partition = batch.partition;
+            drop(state);
+            self.note_metadata(partition, batch.generation);
+            crew.shared.hear(|_| ());
+            return Ok(Ok(Happening::Records(batch)));
+        }
+        if state.has_moved() {
+            // Nothing to hand out, but whoever waits for a position to be reached looks at it again.
+            return Ok(Ok(Happening::Revoked(Vec::new())));
+        }
+        Ok(Err(again))
+    }
+
+    /// Remembers as what the group knows us now, for the commit of what is handed out: never what it knows
+    /// us as when the turn ends.
+    fn note_metadata(&self, partition: u32, generation: u64) {
+        if self.crew.mode == topic::port::Mode::Atomic {
+            let metadata = self.crew.group.group_metadata().map(Arc::new);
+            if let Some(slot) = self.shared().state().slot(partition, generation) {
+                slot.metadata = metadata;
+            }
+        }
+    }
+
+    /// Takes into hand what has been taken over.
+    fn taken(&self, taken: Vec<(u32, Slot)>) -> Vec<(u32, u64)> {
+        let mut assigned = Vec::new();
+        let mut refused = Vec::new();
+        self.shared().hear(|state| {
+            for (partition, slot) in taken {
+                let generation = slot.generation;
+                match state.install(partition, slot) {
+                    Ok(()) => assigned.push((partition, generation)),
+                    Err(slot) => refused.push(slot),
+                }
+            }
+        });
+        retire(refused);
+        assigned
+    }
+
+    /// The offsets of a turn by topic; it must name all of them.
+    fn offsets(&self, turn: &Turn) -> Result<Vec<(usize, u64)>, TopicError> {
+        let named = |name: &TopicName| turn.offsets.iter().find(|(topic, _)| topic == name);
+        let offsets: Option<Vec<_>> =
+            self.names.iter().enumerate().map(|(at, name)| named(name).map(|(_, o)| (at, *o))).collect();
+        offsets.filter(|offsets| offsets.len() == turn.offsets.len()).ok_or_else(|| {
+            let (group, names) = (&self.crew.name, &self.names);
+            TopicError::Refused(format!("a turn of `{group}` names the offsets of {names:?}"))
+        })
+    }
+
+    fn lose(&self, partition: u32, generation: u64) {
+        let slot = self.shared().hear(|state| state.lose(partition, generation));
+        retire(slot.into_iter().collect());
+    }
+}
+
+/// All topics of a group have as many partitions, and are there.
+fn check_topics(inner: &Inner, topics: &[Named], state: Option<&Named>) -> Result<(), TopicError> {
+    let mut counts = Vec::new();
+    for topic in topics.iter().chain(state) {
+        counts.push((topic, inner.asker.count(&topic.name, &topic.wire)?));
+    }
+    for (at, (topic, count)) in counts.iter().enumerate() {
+        let (name, before) = (&topic.name, counts.get(..at).unwrap_or_default());
+        if let Some((other, wanted)) = before.iter().find(|(_, wanted)| wanted != count) {
+            let other = &other.name;
+            return Err(TopicError::Refused(format!(
+                "`{name}` has {count} partitions and `{other}` has {wanted}: those of one number belong together"
+            )));
+        }
+        if before.iter().any(|(other, _)| other.wire == topic.wire) {
+            return Err(TopicError::Refused(format!("`{name}` is named twice")));
+        }
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Member for KafkaMember {
+    async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
+        let crew = self.crew.clone();
+        let _inside = crew.shared.enter();
+        loop {
+            let again = match self.look(most)? {
+                Ok(happening) => return Ok(happening),
+                Err(again) => again,
+            };
+            let taking = async {
+                match &mut self.taking {
+                    Some(taking) => taking.await,
+                    None => pending().await,
+                }
+            };
+            let later = async {
+                match again {
+                    Some(wait) => tokio::time::sleep(wait).await,
+                    None => pending().await,
+                }
+            };
+            let taken = tokio::select! {
+                biased;
+                taken = taking => taken,
+                () = crew.shared.told.notified() => continue,
+                () = later => continue,
+            };
+            // From here on nothing waits, so nothing is lost if this is dropped.
+            self.taking = None;
+            let early = |error| TopicError::Broken(format!("a call to kafka ended early: {error}"));
+            match taken.map_err(early).and_then(std::convert::identity) {
+                Ok(taken) => {
+                    let assigned = self.taken(taken);
+                    if !assigned.is_empty() {
+                        return Ok(Happening::Assigned(assigned));
+                    }
+                }
+                Err(why) => {
+                    self.shared().state().broken.get_or_insert(why);
+                }
+            }
+        }
+    }
+
+    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+        let Some(state) = self.crew.state.clone() else {
+            return Err(TopicError::Refused(format!("group `{}` has no state topic", self.crew.name)));
+        };
+        // It may have been lost a moment ago. The state is true all the same, and next that will be told.
+        self.blocking(move |crew| crew.persist(|| crew.restore(&state, partition))).await
+    }
+
+    async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
+        self.blocking(move |crew| crew.persist(|| crew.ends(partition))).await
+    }
+
+    fn positions(&self, partition: u32) -> Offsets {
+        self.shared().state().positions(partition, &self.names)
+    }
+
+    async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
+        self.crew.inner.check()?;
+        if self.shared().state().slot(turn.partition, turn.generation).is_none() {
+            return Err(CommitError::Lost(self.crew.not_ours(turn.partition)));
+        }
+        let offsets = self.offsets(&turn)?;
+        let Turn { partition, generation, records, .. } = turn;
+        let outcome = self.blocking(move |crew| crew.commit(partition, generation, &offsets, &records)).await;
+        if let Err(CommitError::Lost(_)) = &outcome {
+            self.lose(partition, generation);
+        }
+        outcome
+    }
+
+    async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
+        // Where it was lost meanwhile there is nothing to go back to, and next that will be told.
+        let generation = self.shared().state().generation(partition);
+        let Some(generation) = generation else { return Ok(()) };
+        self.blocking(move |crew| crew.persist(|| crew.rewind(partition, generation))).await
+    }
+}
+
+impl Drop for KafkaMember {
+    fn drop(&mut self) {
+        self.shared().close();
+    }
+}

@@ -1,0 +1,132 @@
+//! What a member and its thread share, step by step.
+
+use topic::port::{Record, TopicName};
+
+use super::shared::{Shared, Slot};
+
+/// A step, and what the positions of the lead and its companion are after it.
+enum Step {
+    /// The group gives the partition and it is taken into hand, from these offsets on.
+    Take(u64, u64),
+    /// A record was read: side, offset.
+    Read(usize, u64),
+    /// A side was read up to here, marks included. Whether a position moved by that.
+    Reach(usize, u64, bool),
+    /// At most so many records are handed out; these offsets.
+    Hand(usize, &'static [u64]),
+    /// Reading goes back to these offsets.
+    Rewind(u64, u64),
+}
+
+use Step::{Hand, Reach, Read, Rewind, Take};
+
+fn record(side: usize, offset: u64) -> Record {
+    let topic: TopicName = if side == 0 { "lead".into() } else { "companion".into() };
+    Record { topic, partition: 3, offset, appended: 0, key: vec![], value: None, headers: vec![] }
+}
+
+fn check(steps: &[(Step, (u64, u64))]) {
+    let shared = Shared::new();
+    let mut state = shared.state();
+    let names: Vec<TopicName> = vec!["lead".into(), "companion".into()];
+    let mut reading = 0;
+    for (at, (step, wanted)) in steps.iter().enumerate() {
+        match step {
+            Take(lead, companion) => {
+                state.give(&[3]);
+                let slot = Slot::new(state.given[&3], 7, &[*lead, *companion]);
+                assert!(state.install(3, slot).is_ok());
+                reading = state.reads;
+            }
+            Read(side, offset) => state.push(reading, *side, record(*side, *offset)),
+            Reach(side, offset, moved) => {
+                assert_eq!(state.reach(3, reading, *side, *offset), *moved, "step {at}");
+            }
+            Hand(most, offsets) => {
+                let found = state.batch(*most).map(|batch| batch.records).unwrap_or_default();
+                let found: Vec<u64> = found.iter().map(|record| record.offset).collect();
+                assert_eq!(found, *offsets, "step {at}");
+            }
+            Rewind(lead, companion) => {
+                let old = reading;
+                state.restart(3, &[*lead, *companion], None);
+                // What is still on its way from before is of no use.
+                state.push(old, 0, record(0, 99));
+                assert!(!state.reach(3, old, 0, 99), "step {at}");
+                reading = state.reads;
+            }
+        }
+        let positions: Vec<u64> = state.positions(3, &names).into_iter().map(|(_, offset)| offset).collect();
+        assert_eq!(positions, [wanted.0, wanted.1], "step {at}");
+    }
+}
+
+#[test]
+fn positions_follow_what_is_handed_out() {
+    check(&[
+        (Take(5, 0), (5, 0)),
+        (Read(0, 5), (5, 0)),
+        (Read(1, 2), (5, 0)),
+        (Read(0, 6), (5, 0)),
+        (Hand(2, &[5, 2]), (6, 3)),
+        (Hand(2, &[6]), (7, 3)),
+        (Hand(2, &[]), (7, 3)),
+    ]);
+}
+
+#[test]
+fn positions_pass_marks_when_nothing_waits_before_them() {
+    check(&[
+        (Take(0, 0), (0, 0)),
+        (Reach(1, 4, true), (0, 4)),
+        (Reach(1, 4, false), (0, 4)),
+        (Read(0, 0), (0, 4)),
+        (Read(0, 1), (0, 4)),
+        // The mark behind both is passed with the last of them.
+        (Reach(0, 3, false), (0, 4)),
+        (Hand(1, &[0]), (1, 4)),
+        (Hand(1, &[1]), (3, 4)),
+    ]);
+}
+
+#[test]
+fn what_was_read_before_rewinding_is_forgotten() {
+    check(&[
+        (Take(2, 0), (2, 0)),
+        (Read(0, 2), (2, 0)),
+        (Read(0, 3), (2, 0)),
+        (Hand(1, &[2]), (3, 0)),
+        (Rewind(2, 0), (2, 0)),
+        (Hand(9, &[]), (2, 0)),
+        (Read(0, 2), (2, 0)),
+        (Hand(9, &[2]), (3, 0)),
+    ]);
+}
+
+#[test]
+fn what_is_taken_back_is_told_and_then_let_go_of() {
+    let shared = Shared::new();
+    let take = || {
+        let mut state = shared.state();
+        state.give(&[1]);
+        let slot = Slot::new(state.given[&1], 7, &[0]);
+        assert!(state.install(1, slot).is_ok());
+    };
+    take();
+    assert!(shared.state().take_back(&[1], false).is_empty());
+    assert!(shared.state().holds_any(&[1]), "until the member has let go of it");
+    assert_eq!(shared.state().revoked(), Some(vec![1]));
+    assert_eq!(shared.state().generation(1), Some(7), "the turn in flight may still be committed");
+    drop(shared.enter());
+    assert!(!shared.state().holds_any(&[1]));
+    assert_eq!(shared.state().revoked(), None);
+
+    take();
+    assert_eq!(shared.state().take_back(&[1], true).len(), 1, "too late for the turn in flight");
+    assert_eq!(shared.state().generation(1), None);
+    assert_eq!(shared.state().revoked(), Some(vec![1]), "it is told all the same");
+    // Taken over for a claim that is not the group's any more.
+    shared.state().give(&[1]);
+    let old = Slot::new(1, 8, &[0]);
+    assert!(shared.state().install(1, old).is_err());
+}

@@ -1,0 +1,375 @@
+//! The thread of a member. It asks the group what is ours, and reads that.
+//!
+//! Two consumers: one belongs to the group, is told what is ours and reads nothing; the other reads what
+//! the member has in hand, the lead and its companions alike, from the offsets that it is given, and
+//! belongs to nobody. So being told and reading do not disturb each other: a member that falls behind just
+//! does not read on, and what is lost or rewound is read anew without a word to the group.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use rdkafka::{
+    ClientContext, Message as _, Offset, TopicPartitionList,
+    config::RDKafkaLogLevel,
+    consumer::{BaseConsumer, Consumer as _, ConsumerContext},
+    error::{KafkaError, RDKafkaErrorCode as Code},
+    types::RDKafkaRespErr,
+};
+use runtime::clock::Stopwatch;
+use topic::port::{Record, TopicError};
+
+use super::{
+    crew::outside,
+    shared::{Shared, retire},
+};
+use crate::{
+    ask::{Asker, partition_of},
+    errors::code,
+    look::{self, signed, signed32, unsigned, unsigned32},
+    names::Named,
+    voice::Voice,
+};
+
+/// How long reading waits for a record, which is how late a change of hands may be noticed.
+const POLL: Duration = Duration::from_millis(20);
+/// Records that are taken from librdkafka before anything else is looked at.
+const CHUNK: usize = 500;
+/// How often it is asked whether the marks of transactions were passed, while there are records.
+const MARKS: Duration = Duration::from_millis(100);
+/// How long a reading may take to begin; it is not waited for any longer than that.
+const BEGIN: Duration = Duration::from_secs(10);
+/// How long the member may take to end its turn when a partition is to go elsewhere.
+const DRAIN: Duration = Duration::from_secs(60);
+/// How long the calls that are under way may take to end before the group is left.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// What the group's consumer speaks through: it passes on who has what.
+pub struct Belonging {
+    pub shared: Arc<Shared>,
+    pub voice: Voice,
+    pub drain: Duration,
+}
+
+impl Belonging {
+    /// `silence` is how long the member may be at work before the group gives up on it.
+    pub fn new(shared: Arc<Shared>, voice: Voice, silence: Duration) -> Self {
+        Self { shared, voice, drain: DRAIN.min(silence / 2) }
+    }
+}
+
+impl ClientContext for Belonging {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.voice.log(level, facility, message);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.voice.error(error, reason);
+    }
+}
+
+impl ConsumerContext for Belonging {
+    fn rebalance(&self, consumer: &BaseConsumer<Self>, what: RDKafkaRespErr, list: &mut TopicPartitionList) {
+        let partitions: Vec<u32> = list.elements().iter().map(partition_of).collect();
+        let done = if what == RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
+            self.assigned(consumer, list, &partitions)
+        } else {
+            self.revoked(consumer, &partitions);
+            consumer.incremental_unassign(list)
+        };
+        if let Err(error) = done {
+            tracing::warn!(%error, ?partitions, "a change of hands went wrong");
+        }
+    }
+}
+
+impl Belonging {
+    fn assigned(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        list: &TopicPartitionList,
+        partitions: &[u32],
+    ) -> Result<(), KafkaError> {
+        // It must have them for the group's protocol to go on. It reads none of them.
+        let mut ends = TopicPartitionList::new();
+        for elem in list.elements() {
+            ends.add_partition_offset(elem.topic(), elem.partition(), Offset::End)?;
+        }
+        consumer.incremental_assign(&ends)?;
+        self.shared.tell(|state| state.give(partitions));
+        consumer.pause(&ends)
+    }
+
+    /// Returns when the turn in flight has ended, so that its outcome is known before another member
+    /// begins; or at once where another one already may have.
+    fn revoked(&self, consumer: &BaseConsumer<Self>, partitions: &[u32]) {
+        let lost = consumer.assignment_lost();
+        let dropped = self.shared.tell(|state| state.take_back(partitions, lost));
+        retire(dropped);
+        if !lost {
+            self.shared.wait_until(self.drain, |state| !state.holds_any(partitions));
+            // Out of time, or out of all: what it does from here on is refused.
+            retire(self.shared.tell(|state| state.take_back(partitions, true)));
+        }
+    }
+}
+
+/// What the thread works with.
+pub struct Thread {
+    pub shared: Arc<Shared>,
+    pub group: Arc<BaseConsumer<Belonging>>,
+    pub reader: Arc<BaseConsumer<Voice>>,
+    /// The lead, then its companions.
+    pub topics: Arc<[Named]>,
+    pub asker: Arc<Asker>,
+    /// The group's name here.
+    pub name: Arc<str>,
+    /// How long the member may be at work before it counts as hanging.
+    pub silence: Duration,
+}
+
+/// What is being read: partition, and the number of the reading.
+#[derive(Default)]
+struct Reading {
+    seen: u64,
+    open: BTreeMap<u32, u64>,
+}
+
+impl Thread {
+    /// Runs until the member is dropped, then leaves the group.
+    pub fn run(self) {
+        let mut reading = Reading::default();
+        let mut marks = Stopwatch::start();
+        while !self.shared.state().closing {
+            self.follow(&mut reading);
+            if !self.shared.state().is_silent(self.silence) {
+                self.belong();
+            }
+            let idle = if self.shared.state().has_room() && !reading.open.is_empty() {
+                self.read(&mut reading)
+            } else {
+                self.shared.wait(POLL);
+                false
+            };
+            if idle || marks.elapsed() > MARKS {
+                self.pass_marks(&reading);
+                marks = Stopwatch::start();
+            }
+        }
+        self.leave();
+    }
+
+    /// Hears what the group has to say.
+    fn belong(&self) {
+        // It reads nothing; should there be a record all the same, the reader has it too.
+        let Some(Err(error)) = self.group.poll(Duration::ZERO) else { return };
+        let broken = match (code(&error), &error) {
+            (
+                Some(
+                    code @ (Code::GroupAuthorizationFailed
+                    | Code::TopicAuthorizationFailed
+                    | Code::GroupMaxSizeReached),
+                ),
+                _,
+            ) => TopicError::Refused(format!("the group does not let us in: {code}")),
+            (Some(Code::UnsupportedVersion | Code::UnsupportedFeature | Code::UnsupportedAssignor), _)
+            | (_, KafkaError::MessageConsumptionFatal(_)) => {
+                TopicError::Broken(format!("the group cannot go on: {error}"))
+            }
+            _ => {
+                tracing::debug!(%error, "the group");
+                return;
+            }
+        };
+        self.shared.tell(|state| state.broken.get_or_insert(broken).clone());
+    }
+
+    /// Reads what is in hand now and stops reading what is not any more.
+    fn follow(&self, reading: &mut Reading) {
+        let (seen, wanted) = {
+            let state = self.shared.state();
+            if state.reads == reading.seen {
+                return;
+            }
+            (state.reads, state.readings())
+        };
+        let over: Vec<u32> = reading
+            .open
+            .iter()
+            .filter(|(partition, number)| wanted.get(partition).is_none_or(|(wanted, _)| wanted != *number))
+            .map(|(partition, _)| *partition)
+            .collect();
+        for partition in &over {
+            reading.open.remove(partition);
+        }
+        let fresh: Vec<_> =
+            wanted.iter().filter(|(partition, _)| !reading.open.contains_key(partition)).collect();
+        let begun = self.stop(&over).and_then(|()| self.begin(&fresh));
+        match begun {
+            Ok(()) => {
+                reading.open.extend(fresh.iter().map(|(partition, (number, _))| (**partition, *number)));
+                reading.seen = seen;
+            }
+            Err(error) => {
+                tracing::warn!(group = %self.name, %error, "reading did not begin");
+                self.begin_anew(reading);
+            }
+        }
+    }
+
+    /// Ends all reading. It begins where it was the next time around.
+    fn begin_anew(&self, reading: &mut Reading) {
+        *reading = Reading::default();
+        if let Err(error) = self.reader.unassign() {
+            tracing::warn!(group = %self.name, %error, "reading did not end");
+        }
+        self.shared.wait(POLL);
+    }
+
+    fn stop(&self, partitions: &[u32]) -> Result<(), KafkaError> {
+        if partitions.is_empty() {
+            return Ok(());
+        }
+        let mut list = TopicPartitionList::new();
+        for partition in partitions {
+            for topic in self.topics.iter() {
+                list.add_partition(&topic.wire, signed32(*partition));
+            }
+        }
+        self.reader.incremental_unassign(&list)
+    }
+
+    fn begin(&self, fresh: &[(&u32, &(u64, Vec<u64>))]) -> Result<(), KafkaError> {
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let mut list = TopicPartitionList::new();
+        for (partition, (_, starts)) in fresh {
+            for (topic, start) in self.topics.iter().zip(starts) {
+                list.add_partition_offset(
+                    &topic.wire,
+                    signed32(**partition),
+                    Offset::Offset(signed(*start)),
+                )?;
+            }
+        }
+        self.reader.incremental_assign(&list)?;
+        // A position may still be that of an earlier reading, until that one has ended in librdkafka's own
+        // threads. Nobody polls meanwhile, so none moves on: once all are unknown, they are of this reading.
+        let begun = Stopwatch::start();
+        loop {
+            let positions = self.reader.position()?;
+            let old = list.elements().iter().any(|elem| {
+                let found = positions.find_partition(elem.topic(), elem.partition());
+                found.is_some_and(|found| matches!(found.offset(), Offset::Offset(_)))
+            });
+            if !old || self.shared.wait(Duration::from_millis(1)) {
+                return Ok(());
+            }
+            if begun.elapsed() > BEGIN {
+                return Err(look::timed_out());
+            }
+        }
+    }
+
+    /// Takes what librdkafka has fetched. Whether there was nothing.
+    fn read(&self, reading: &mut Reading) -> bool {
+        let mut chunk: Vec<(u64, usize, Record)> = Vec::new();
+        let mut idle = true;
+        while chunk.len() < CHUNK {
+            let wait = if idle { POLL } else { Duration::ZERO };
+            match self.reader.poll(wait) {
+                Some(Ok(message)) => {
+                    idle = false;
+                    let side = self.topics.iter().position(|topic| *topic.wire == *message.topic());
+                    let number = reading.open.get(&unsigned32(message.partition()));
+                    if let (Some(side), Some(number)) = (side, number)
+                        && let Some(topic) = self.topics.get(side)
+                    {
+                        chunk.push((*number, side, look::record(&topic.name, &message)));
+                    }
+                }
+                Some(Err(error)) => {
+                    self.trouble(reading, &error);
+                    break;
+                }
+                None => break,
+            }
+        }
+        if !chunk.is_empty() {
+            self.reader.context().answered();
+            self.shared.tell(|state| {
+                for (number, side, record) in chunk {
+                    state.push(number, side, record);
+                }
+            });
+        }
+        idle
+    }
+
+    /// Reading goes wrong. Most of it mends itself; a position outside of its partition does not.
+    fn trouble(&self, reading: &mut Reading, error: &KafkaError) {
+        let broken = match code(error) {
+            Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => match self.outside() {
+                Ok(Some(broken)) => broken,
+                // All positions are where they should be, or nobody can tell yet.
+                Ok(None) | Err(_) => return self.begin_anew(reading),
+            },
+            Some(code @ (Code::TopicAuthorizationFailed | Code::GroupAuthorizationFailed)) => {
+                TopicError::Refused(format!("reading is not allowed: {code}"))
+            }
+            _ => {
+                tracing::debug!(%error, "reading");
+                return;
+            }
+        };
+        self.shared.tell(|state| state.broken.get_or_insert(broken).clone());
+    }
+
+    /// The position that lies outside of its partition: what had not been read there is gone.
+    fn outside(&self) -> Result<Option<TopicError>, TopicError> {
+        let readings = self.shared.state().readings();
+        for (partition, (_, starts)) in readings {
+            let places: Vec<_> = self.topics.iter().map(|topic| (&*topic.wire, partition)).collect();
+            let bounds = self.asker.bounds(&places)?;
+            for ((place, at), (first, end)) in places.iter().zip(starts).zip(bounds) {
+                if !(first..=end).contains(&at) {
+                    return Ok(Some(outside(&self.name, *place, at, (first, end))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves positions past what nobody is handed: the marks of transactions, which take offsets too.
+    fn pass_marks(&self, reading: &Reading) {
+        if reading.open.is_empty() {
+            return;
+        }
+        let Ok(positions) = self.reader.position() else { return };
+        let mut state = self.shared.state();
+        let mut moved = false;
+        for elem in positions.elements() {
+            let Offset::Offset(offset) = elem.offset() else { continue };
+            let side = self.topics.iter().position(|topic| *topic.wire == *elem.topic());
+            let number = reading.open.get(&partition_of(&elem));
+            if let (Some(side), Some(number)) = (side, number) {
+                moved |= state.reach(partition_of(&elem), *number, side, unsigned(offset));
+            }
+        }
+        drop(state);
+        if moved {
+            self.shared.told.notify_one();
+        }
+    }
+
+    /// Lets the calls under way end, then leaves. The last to hold a consumer waits until it is closed.
+    fn leave(self) {
+        let waited = Stopwatch::start();
+        let held = || Arc::strong_count(&self.group) > 1 || Arc::strong_count(&self.reader) > 1;
+        while held() && waited.elapsed() < LEAVE {
+            std::thread::park_timeout(Duration::from_millis(2));
+        }
+        retire(self.shared.state().drain());
+        drop(self.reader);
+        drop(self.group);
+    }
+}

@@ -1,0 +1,253 @@
+//! The producer of one partition of one group: writes its turns, each as one transaction.
+//!
+//! Whoever opens it shuts out whoever had it before, and what that one had begun is aborted. So its name,
+//! group and partition, is what makes a replaced owner unable to commit, whatever the group believes.
+
+use std::{sync::Arc, time::Duration};
+
+use rdkafka::{
+    TopicPartitionList,
+    config::FromClientConfigAndContext as _,
+    consumer::ConsumerGroupMetadata,
+    error::{KafkaError, RDKafkaErrorCode as Code},
+    producer::{BaseProducer, Producer as _},
+};
+use runtime::clock::Stopwatch;
+use topic::port::{CommitError, NewRecord, TopicError};
+
+use super::shared::Shared;
+use crate::{
+    append::base_record,
+    config,
+    errors::{code, coded, failed},
+    names,
+    settings::Settings,
+    voice::{Flight, Voice},
+};
+
+/// One try of a call that may be tried again.
+const TRY: Duration = Duration::from_secs(10);
+/// How long to wait before it is.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How long one look for delivery reports takes; it takes all of it, whatever comes.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A producer with a transactional id of its own.
+pub struct Transactor {
+    producer: BaseProducer<Voice>,
+    most: Duration,
+}
+
+/// What a turn writes.
+pub struct Write<'a> {
+    pub settings: &'a Settings,
+    pub records: &'a [NewRecord],
+    pub stamp: Option<i64>,
+    pub offsets: &'a TopicPartitionList,
+    pub metadata: &'a ConsumerGroupMetadata,
+}
+
+/// Why a turn was not written.
+pub struct Failure {
+    why: String,
+    code: Option<Code>,
+    /// What was begun is taken back.
+    aborted: bool,
+}
+
+impl Failure {
+    fn lost(why: String) -> Self {
+        Self { why, code: None, aborted: false }
+    }
+
+    /// Whether it did not happen only because the group knows us under another count by now.
+    pub fn is_stale(&self) -> bool {
+        let stale = |code| {
+            matches!(code, Code::IllegalGeneration | Code::StaleMemberEpoch | Code::RebalanceInProgress)
+        };
+        self.aborted && self.code.is_some_and(stale)
+    }
+}
+
+impl From<Failure> for CommitError {
+    fn from(failure: Failure) -> Self {
+        let Failure { why, code, aborted } = failure;
+        if !aborted || code.is_some_and(is_out) {
+            return Self::Lost(why);
+        }
+        match code.map(|code| coded(&why, code)) {
+            // It would be refused each time.
+            Some(error @ TopicError::Refused(_)) => Self::Engine(error),
+            _ => Self::Aborted(why),
+        }
+    }
+}
+
+/// How far a call got.
+enum Step {
+    /// It did not happen, and what was begun is to be taken back.
+    Abort(String, Option<Code>),
+    /// This producer is of no use any more.
+    Dead(String),
+}
+
+impl Transactor {
+    /// Opens it and shuts out its predecessor. Blocks.
+    pub fn open(settings: &Settings, voice: &Voice, id: &str) -> Result<Self, TopicError> {
+        let what = || format!("opening transactions as `{id}`");
+        let config = config::transactor(settings, id);
+        let producer: BaseProducer<Voice> = BaseProducer::from_config_and_context(&config, voice.clone())
+            .map_err(|error| failed(&what(), &error))?;
+        producer.init_transactions(TRY).map_err(|error| failed(&what(), &error))?;
+        Ok(Self { producer, most: settings.transaction })
+    }
+
+    /// The name of the one that writes a partition's turns.
+    pub fn id(settings: &Settings, group: &str, partition: u32) -> String {
+        names::prefixed(settings, &format!("{group}-{partition}"))
+    }
+
+    /// Writes a turn. Blocks. What comes after the end of everything is not done any more: a process that
+    /// was killed would not have done it either.
+    pub fn commit(&self, shared: &Shared, write: &Write<'_>) -> Result<(), Failure> {
+        tracing::debug!("DBG commit begins");
+        let began = Stopwatch::start();
+        let done = self
+            .retried(shared, &began, "beginning", || self.producer.begin_transaction())
+            .and_then(|()| self.send(shared, &began, write))
+            .and_then(|()| {
+                self.retried(shared, &began, "sending offsets", || {
+                    self.producer.send_offsets_to_transaction(write.offsets, write.metadata, TRY)
+                })
+            })
+            .and_then(|()| {
+                self.retried(shared, &began, "committing", || self.producer.commit_transaction(TRY))
+            });
+        let (why, code) = match done {
+            Ok(()) => return Ok(()),
+            Err(Step::Dead(why)) => return Err(Failure::lost(why)),
+            Err(Step::Abort(why, code)) => (why, code),
+        };
+        let began = Stopwatch::start();
+        match self.retried(shared, &began, "aborting", || self.producer.abort_transaction(TRY)) {
+            Err(Step::Abort(why, _) | Step::Dead(why)) => Err(Failure::lost(why)),
+            Ok(()) => Err(Failure { why, code, aborted: true }),
+        }
+    }
+
+    fn send(&self, shared: &Shared, began: &Stopwatch, write: &Write<'_>) -> Result<(), Step> {
+        let flight = Flight::of(write.records.len());
+        for record in write.records {
+            let wire = names::topic(write.settings, &record.topic);
+            let mut asked = false;
+            loop {
+                let sent = self.producer.send(base_record(record, &wire, write.stamp, flight.clone()));
+                let Err((error, _)) = sent else { break };
+                match code(&error) {
+                    Some(Code::QueueFull) => self.look(shared, began)?,
+                    // It is there, so what the producer knows is old.
+                    Some(Code::UnknownPartition | Code::UnknownTopic) if !asked => {
+                        asked = true;
+                        drop(self.producer.client().fetch_metadata(Some(&wire), TRY));
+                    }
+                    _ => return Err(step("sending", &error)),
+                }
+            }
+        }
+        while !flight.is_over() {
+            self.look(shared, began)?;
+        }
+        flight.outcome().map_err(|error| step("sending", &error))
+    }
+
+    /// Serves delivery reports for a moment. They all come at last: what is not delivered in time fails.
+    fn look(&self, shared: &Shared, began: &Stopwatch) -> Result<(), Step> {
+        self.producer.poll(LOOK);
+        self.may_go_on(shared, began, "sending")
+    }
+
+    fn may_go_on(&self, shared: &Shared, began: &Stopwatch, what: &str) -> Result<(), Step> {
+        if shared.state().severed {
+            return Err(Step::Dead("the log was closed".to_owned()));
+        }
+        if began.elapsed() > self.most + TRY {
+            return Err(Step::Dead(format!("{what} took too long")));
+        }
+        Ok(())
+    }
+
+    fn retried(
+        &self,
+        shared: &Shared,
+        began: &Stopwatch,
+        what: &str,
+        mut call: impl FnMut() -> Result<(), KafkaError>,
+    ) -> Result<(), Step> {
+        loop {
+            self.may_go_on(shared, began, what)?;
+            let Err(error) = call() else { return Ok(()) };
+            let again = match &error {
+                KafkaError::Transaction(error) => error.is_retriable() && !error.is_fatal(),
+                // What is left in flight, before a commit.
+                KafkaError::Flush(_) => true,
+                _ => false,
+            };
+            if !again || began.elapsed() > self.most {
+                return Err(step(what, &error));
+            }
+            shared.wait(PAUSE);
+        }
+    }
+}
+
+impl std::fmt::Debug for Transactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transactor").finish_non_exhaustive()
+    }
+}
+
+/// Opens one for each of these partitions, several at a time.
+pub fn open_all(
+    settings: &Settings,
+    voice: &Voice,
+    group: &str,
+    partitions: &[u32],
+) -> Result<Vec<Arc<Transactor>>, TopicError> {
+    /// Each waits for the coordinator's log, which takes them all at once gladly.
+    const AT_ONCE: usize = 16;
+    let mut out = Vec::with_capacity(partitions.len());
+    for some in partitions.chunks(AT_ONCE) {
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let open = |partition: &u32| {
+                let id = Transactor::id(settings, group, *partition);
+                scope.spawn(move || Transactor::open(settings, voice, &id))
+            };
+            let threads: Vec<_> = some.iter().map(open).collect();
+            threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+        });
+        for transactor in opened {
+            let ended = |_| TopicError::Broken("opening transactions ended early".to_owned());
+            out.push(Arc::new(transactor.map_err(ended)??));
+        }
+    }
+    Ok(out)
+}
+
+fn step(what: &str, error: &KafkaError) -> Step {
+    let (code, why) = (code(error), format!("{what}: {error}"));
+    let dead = match error {
+        KafkaError::Transaction(error) => !error.txn_requires_abort(),
+        KafkaError::Flush(_) => true,
+        _ => matches!(code, Some(Code::Fatal | Code::Fenced | Code::State | Code::OutOfOrderSequenceNumber)),
+    };
+    if dead || code.is_some_and(is_fenced) { Step::Dead(why) } else { Step::Abort(why, code) }
+}
+
+fn is_fenced(code: Code) -> bool {
+    matches!(code, Code::Fenced | Code::ProducerFenced | Code::InvalidProducerEpoch | Code::Fatal)
+}
+
+/// The group does not know us any more, so somebody else has what was ours, or will.
+pub fn is_out(code: Code) -> bool {
+    matches!(code, Code::UnknownMemberId | Code::FencedInstanceId | Code::FencedMemberEpoch)
+}

@@ -1,0 +1,111 @@
+//! What one has to say to reach a cluster.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
+
+use secrecy::SecretString;
+
+/// How the cluster is reached and used. Checked by [`crate::Kafka::open`].
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `host:port`, several with commas between them.
+    pub brokers: String,
+    /// Before the names of topics, groups and transactional ids; empty for none.
+    pub prefix: String,
+    /// Topics of others, named as they are, without the prefix.
+    pub foreign: BTreeSet<String>,
+    pub security: Security,
+    pub protocol: Protocol,
+    /// Static membership: this instance's name, to which each group adds its own. A restart within the
+    /// session then keeps the partitions.
+    pub instance: Option<String>,
+    /// Of topics that are made.
+    pub replication: Replication,
+    pub stamps: Stamps,
+    /// After how much silence a member of a classic group counts as gone.
+    pub session: Duration,
+    /// How long a transaction may take before the brokers abort it.
+    pub transaction: Duration,
+    /// Any property of librdkafka; has the last word.
+    pub more: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// An open cluster at this address.
+    pub fn at(brokers: &str) -> Self {
+        Self {
+            brokers: brokers.to_owned(),
+            prefix: String::new(),
+            foreign: BTreeSet::new(),
+            security: Security::default(),
+            protocol: Protocol::Classic,
+            instance: None,
+            replication: Replication { factor: 3, min_insync: 2 },
+            stamps: Stamps::Broker,
+            session: Duration::from_secs(45),
+            transaction: Duration::from_secs(60),
+            more: BTreeMap::new(),
+        }
+    }
+}
+
+/// Encryption and who we are. Both may be left out.
+#[derive(Clone, Debug, Default)]
+pub struct Security {
+    pub tls: Option<Tls>,
+    pub login: Option<Login>,
+}
+
+/// PEM files.
+#[derive(Clone, Debug, Default)]
+pub struct Tls {
+    /// Whom to trust; the machine's own store if it is left out.
+    pub ca: Option<PathBuf>,
+    /// Our own certificate and its key, where the brokers ask for them.
+    pub certificate: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+}
+
+/// Name and password.
+#[derive(Clone, Debug)]
+pub struct Login {
+    pub mechanism: Mechanism,
+    pub user: String,
+    pub password: SecretString,
+}
+
+/// How the password is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    Plain,
+    ScramSha256,
+    ScramSha512,
+}
+
+/// How members of a group agree on who has what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// The members themselves do, each time that one comes or goes.
+    Classic,
+    /// The brokers do (KIP-848, Kafka 4.0 and newer).
+    Consumer,
+}
+
+/// How many brokers keep a record, and how many must have it before it counts as appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replication {
+    pub factor: i32,
+    pub min_insync: i32,
+}
+
+/// Who says when a record was appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// The broker, by its own clock.
+    Broker,
+    /// The clock that was given to [`crate::Kafka::open`]: demos and scenarios, whose time is not ours.
+    Clock,
+}

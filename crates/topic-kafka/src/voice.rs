@@ -1,0 +1,126 @@
+//! What librdkafka says by itself: lines for the log, errors of its connections, reports of deliveries.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use rdkafka::{
+    ClientContext,
+    config::RDKafkaLogLevel,
+    consumer::ConsumerContext,
+    error::{KafkaError, RDKafkaErrorCode as Code},
+    producer::{DeliveryResult, ProducerContext},
+};
+use tokio::sync::Notify;
+
+/// What every client of ours is given to speak through. Clones know of each other, so that a cluster that
+/// is away is logged once and not by each client each second.
+#[derive(Clone, Debug, Default)]
+pub struct Voice {
+    away: Arc<AtomicBool>,
+}
+
+impl Voice {
+    /// Something was answered.
+    pub fn answered(&self) {
+        if self.away.load(Ordering::Relaxed) && self.away.swap(false, Ordering::Relaxed) {
+            tracing::info!("kafka answers again");
+        }
+    }
+
+    fn away(&self, reason: &str) {
+        if !self.away.swap(true, Ordering::Relaxed) {
+            tracing::warn!(reason, "kafka does not answer");
+        }
+    }
+}
+
+impl ClientContext for Voice {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        match (level, facility) {
+            // Connections come and go; that none is left is an error of its own. What fails in a transaction
+            // is told by the call that was for it.
+            (_, "FAIL" | "ERROR" | "CONFWARN" | "TERMINATE" | "TXNERR" | "GETPID") => {
+                tracing::debug!(facility, message, "librdkafka");
+            }
+            (
+                RDKafkaLogLevel::Emerg
+                | RDKafkaLogLevel::Alert
+                | RDKafkaLogLevel::Critical
+                | RDKafkaLogLevel::Error
+                | RDKafkaLogLevel::Warning,
+                _,
+            ) => tracing::warn!(facility, message, "librdkafka"),
+            _ => tracing::debug!(facility, message, "librdkafka"),
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        match error.rdkafka_error_code() {
+            Some(Code::AllBrokersDown) => self.away(reason),
+            Some(Code::Authentication | Code::SaslAuthenticationFailed | Code::SSL) => {
+                tracing::warn!(reason, "kafka does not let us in");
+            }
+            Some(Code::PartitionEOF) => {}
+            _ => tracing::debug!(%error, reason, "librdkafka"),
+        }
+    }
+}
+
+impl ConsumerContext for Voice {}
+
+impl ProducerContext for Voice {
+    type DeliveryOpaque = Arc<Flight>;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, flight: Arc<Flight>) {
+        match result {
+            Ok(_) => {
+                self.answered();
+                flight.landed(1, None);
+            }
+            Err((error, _)) => flight.landed(1, Some(error)),
+        }
+    }
+}
+
+/// Records on their way. They are counted: a producer's `flush` never takes less than 100 ms.
+#[derive(Debug)]
+pub struct Flight {
+    left: AtomicUsize,
+    failed: Mutex<Option<KafkaError>>,
+    done: Notify,
+}
+
+impl Flight {
+    pub fn of(records: usize) -> Arc<Self> {
+        Arc::new(Self { left: AtomicUsize::new(records), failed: Mutex::default(), done: Notify::new() })
+    }
+
+    /// So many records have been confirmed, or have failed.
+    pub fn landed(&self, records: usize, error: Option<&KafkaError>) {
+        if let Some(error) = error {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert_with(|| error.clone());
+        }
+        if self.left.fetch_sub(records, Ordering::AcqRel) == records {
+            self.done.notify_one();
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.left.load(Ordering::Acquire) == 0
+    }
+
+    pub async fn over(&self) {
+        while !self.is_over() {
+            self.done.notified().await;
+        }
+    }
+
+    /// The first failure of all.
+    pub fn outcome(&self) -> Result<(), KafkaError> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,321 @@
+//! What is special to Kafka, and no promise of every log.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use engines::Cluster as _;
+use runtime::{Clock, Quiet, Shutdown};
+use topic::{
+    Batch, Member, Membership, Mode, NewRecord, Record, TopicError, TopicSpec, Topics, Turn,
+    drive::{Drive, Work, drive},
+    port::{Happening, Retention, Standing, TopicName},
+};
+use topic_kafka::{
+    Kafka, Settings,
+    settings::{Login, Mechanism, Security, Tls},
+};
+
+use crate::cluster::settings;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn topic(kafka: &Kafka, name: &str, partitions: u32) -> TopicName {
+    let spec = TopicSpec { name: name.into(), partitions, retention: Retention::Milliseconds(86_400_000) };
+    kafka.declare(std::slice::from_ref(&spec)).await.unwrap();
+    spec.name
+}
+
+fn record(topic: &TopicName, partition: u32, value: &str) -> NewRecord {
+    let value = Some(value.as_bytes().to_vec());
+    NewRecord { topic: topic.clone(), partition, key: b"k".to_vec(), value, headers: Vec::new() }
+}
+
+fn membership(group: &str, lead: &TopicName, mode: Mode) -> Membership {
+    Membership { group: group.into(), lead: lead.clone(), companions: vec![], state: None, mode }
+}
+
+async fn next(member: &mut dyn Member, most: usize) -> Result<Happening, TopicError> {
+    tokio::time::timeout(PATIENCE, member.next(most)).await.unwrap()
+}
+
+/// The next records, whatever happens before.
+async fn batch(member: &mut dyn Member, most: usize) -> Batch {
+    loop {
+        if let Happening::Records(batch) = next(member, most).await.unwrap() {
+            return batch;
+        }
+    }
+}
+
+/// Goes on until so many partitions are assigned; which they are.
+async fn own(member: &mut dyn Member, partitions: usize) -> Vec<u32> {
+    let mut owned = Vec::new();
+    while owned.len() < partitions {
+        match next(member, 1).await.unwrap() {
+            Happening::Assigned(assigned) => owned.extend(assigned.iter().map(|(partition, _)| *partition)),
+            Happening::Revoked(revoked) => owned.retain(|partition| !revoked.contains(partition)),
+            Happening::Records(batch) => unreachable!("records of partition {}", batch.partition),
+        }
+    }
+    owned.sort_unstable();
+    owned
+}
+
+/// One turn for each of some records of `from`, that writes one record to `to`.
+async fn hand_on(kafka: &Kafka, from: &TopicName, to: &TopicName, records: usize) {
+    for n in 0..records {
+        kafka.append(vec![record(from, 0, &n.to_string())]).await.unwrap();
+    }
+    let mut member = kafka.join(membership("hands-on", from, Mode::Atomic)).await.unwrap();
+    for n in 0..records {
+        let batch = batch(&mut *member, 1).await;
+        let offsets = member.positions(0);
+        let records = vec![record(to, 0, &n.to_string())];
+        member.commit(Turn { partition: 0, generation: batch.generation, offsets, records }).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn marks_of_transactions_are_passed() {
+    let kafka = Kafka::open(settings("marks"), Clock::real(0)).unwrap();
+    let (from, to) = (topic(&kafka, "from", 1).await, topic(&kafka, "to", 1).await);
+    hand_on(&kafka, &from, &to, 3).await;
+    // Behind each of the three records lies a mark.
+    assert_eq!(kafka.bounds("to").await.unwrap(), [(0, 6)]);
+    assert_eq!(kafka.read("to", 0, 5, 10).await.unwrap(), []);
+
+    let mut member = kafka.join(membership("reads", &to, Mode::Plain)).await.unwrap();
+    own(&mut *member, 1).await;
+    let ends = member.ends(0).await.unwrap();
+    assert_eq!(ends, [(to.clone(), 6)]);
+    let mut read = 0;
+    while member.positions(0) != ends {
+        // Comes back when the last mark is passed, though there is nothing to hand out.
+        if let Happening::Records(batch) = next(&mut *member, 2).await.unwrap() {
+            read += batch.records.len();
+        }
+    }
+    assert_eq!(read, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_has_read_everything_stands_at_the_end() {
+    let settings = settings("stands");
+    let kafka = Kafka::open(settings.clone(), Clock::real(0)).unwrap();
+    let (from, to) = (topic(&kafka, "from", 1).await, topic(&kafka, "to", 1).await);
+    hand_on(&kafka, &from, &to, 2).await;
+    let mut member = kafka.join(membership("reads", &to, Mode::Plain)).await.unwrap();
+    let standing = async || {
+        let Standing { committed, end, .. } = kafka.standing("reads", "to").await.unwrap().remove(0);
+        (committed, end)
+    };
+    let mut offset = 0;
+    for wanted in [(1, 4), (4, 4)] {
+        let batch = batch(&mut *member, 1).await;
+        offset = batch.records[0].offset + 1;
+        let offsets = vec![(to.clone(), offset)];
+        let turn = Turn { partition: 0, generation: batch.generation, offsets, records: vec![] };
+        member.commit(turn).await.unwrap();
+        // Behind each of both records is a mark.
+        assert_eq!(standing().await, wanted);
+    }
+    // Kafka's own tool knows of no marks.
+    let group = format!("{}reads", settings.prefix);
+    let arguments = ["--describe", "--group", &group];
+    let told = engines::tool(&settings.brokers, CONSUMER_GROUP_COMMAND, &arguments).unwrap();
+    let row: Vec<&str> =
+        told.lines().find(|line| line.starts_with(&group)).unwrap().split_whitespace().collect();
+    assert_eq!(row[3..6], [offset.to_string().as_str(), "4", "1"], "{told}");
+}
+
+const CONSUMER_GROUP_COMMAND: &str = "consumer.group.ConsumerGroupCommand";
+
+/// Closes once when an instant has come, and stops the loop.
+struct Closes {
+    due: Option<i64>,
+    seen: usize,
+    shutdown: Shutdown,
+}
+
+#[async_trait]
+impl Work for Closes {
+    fn due(&self, _partition: u32) -> Option<i64> {
+        self.due
+    }
+
+    async fn turn(&mut self, batch: &Batch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        self.seen += batch.records.len();
+        if closing.is_some() {
+            self.due = None;
+            self.shutdown.start();
+        }
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_due_closes_though_a_mark_comes_last() {
+    let kafka = Kafka::open(settings("closes"), Clock::real(0)).unwrap();
+    let (from, to) = (topic(&kafka, "from", 1).await, topic(&kafka, "to", 1).await);
+    hand_on(&kafka, &from, &to, 5).await;
+    let (clock, shutdown) = (Clock::real(0), Shutdown::default());
+    let mut work = Closes { due: Some(clock.now()), seen: 0, shutdown: shutdown.clone() };
+    let topics: Arc<dyn Topics> = Arc::new(kafka);
+    let membership = membership("closes", &to, Mode::Atomic);
+    let drive = drive(
+        Drive { topics, membership, clock, quiet: Quiet::default(), shutdown, records_max: 2 },
+        &mut work,
+    );
+    tokio::time::timeout(PATIENCE, drive).await.unwrap().unwrap();
+    assert_eq!((work.seen, work.due), (5, None), "closed before everything was read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_comes_back_keeps_its_partitions() {
+    let mut one = settings("static");
+    one.instance = Some("one".to_owned());
+    let two = Settings { instance: Some("two".to_owned()), ..one.clone() };
+    let (first, second) =
+        (Kafka::open(one.clone(), Clock::real(0)).unwrap(), Kafka::open(two, Clock::real(0)).unwrap());
+    let lead = topic(&first, "lead", 4).await;
+    let join = async |kafka: &Kafka| kafka.join(membership("group", &lead, Mode::Plain)).await.unwrap();
+    let mut member = join(&first).await;
+    own(&mut *member, 4).await;
+    let mut other = join(&second).await;
+    let (mut before, mut others) = (4, Vec::new());
+    while before > 2 || others.len() < 2 {
+        tokio::select! {
+            happening = next(&mut *member, 1) => {
+                if let Happening::Revoked(revoked) = happening.unwrap() {
+                    before -= revoked.len();
+                }
+            }
+            happening = next(&mut *other, 1) => {
+                if let Happening::Assigned(assigned) = happening.unwrap() {
+                    others.extend(assigned.iter().map(|(partition, _)| *partition));
+                }
+            }
+        }
+    }
+    drop(member);
+    drop(first);
+    let again = Kafka::open(one, Clock::real(0)).unwrap();
+    let mut member = join(&again).await;
+    tokio::select! {
+        mut kept = own(&mut *member, 2) => {
+            kept.extend(others);
+            kept.sort_unstable();
+            assert_eq!(kept, [0, 1, 2, 3]);
+        }
+        happening = next(&mut *other, 1) => unreachable!("the other one noticed: {happening:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_retention_took_unread_is_an_error() {
+    let kafka = Kafka::open(settings("range"), Clock::real(0)).unwrap();
+    let lead = topic(&kafka, "lead", 1).await;
+    kafka.append(vec![record(&lead, 0, "a")]).await.unwrap();
+    let mut member = kafka.join(membership("group", &lead, Mode::Plain)).await.unwrap();
+    let generation = batch(&mut *member, 1).await.generation;
+    let offsets = vec![(lead.clone(), 7)];
+    member.commit(Turn { partition: 0, generation, offsets, records: vec![] }).await.unwrap();
+    drop(member);
+    let mut member = kafka.join(membership("group", &lead, Mode::Plain)).await.unwrap();
+    for _ in 0..2 {
+        // Each time: nobody goes on as if nothing had been.
+        let error = next(&mut *member, 1).await.unwrap_err().to_string();
+        for word in ["`group`", "offset 7", "lead/0", "0 to 1", "replay"] {
+            assert!(error.contains(word), "{word} is missing: {error}");
+        }
+    }
+}
+
+/// Goes through everything once: what a room does.
+async fn all_works(kafka: &Kafka, word: &str) {
+    let lead = topic(kafka, &format!("lead-{word}"), 2).await;
+    kafka.append(vec![record(&lead, 1, word)]).await.unwrap();
+    let mut member = kafka.join(membership(word, &lead, Mode::Atomic)).await.unwrap();
+    let batch = batch(&mut *member, 1).await;
+    let value = |record: &Record| record.value.clone();
+    assert_eq!(batch.records.iter().map(value).collect::<Vec<_>>(), [Some(word.as_bytes().to_vec())]);
+    let offsets = member.positions(1);
+    member
+        .commit(Turn { partition: 1, generation: batch.generation, offsets, records: vec![] })
+        .await
+        .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secured_cluster_lets_in_who_may_also_after_its_death() {
+    let cluster =
+        engines::Kafka::start(engines::KafkaOptions { secured: true, ..Default::default() }).unwrap();
+    let secured = cluster.secured().unwrap();
+    let tls = Tls { ca: Some(secured.certificates.ca_pem.clone()), ..Tls::default() };
+    let at = |brokers: &str, tls: Tls, login: Option<(Mechanism, &str)>| {
+        let mut settings = Settings { brokers: brokers.to_owned(), ..settings("secured") };
+        let login = login.map(|(mechanism, password)| Login {
+            mechanism,
+            user: secured.user.clone(),
+            password: password.to_owned().into(),
+        });
+        settings.security = Security { tls: Some(tls), login };
+        Kafka::open(settings, Clock::real(0)).unwrap()
+    };
+    for (word, mechanism) in [("scram", Mechanism::ScramSha256), ("plain", Mechanism::Plain)] {
+        let kafka = at(&cluster.bootstrap(), tls.clone(), Some((mechanism, &secured.password)));
+        all_works(&kafka, word).await;
+    }
+    let own = Tls {
+        certificate: Some(secured.certificates.client_pem.clone()),
+        key: Some(secured.certificates.client_key.clone()),
+        ..tls.clone()
+    };
+    all_works(&at(&secured.by_certificate, own, None), "certificate").await;
+    let strangers = [
+        ("a wrong password", at(&cluster.bootstrap(), tls.clone(), Some((Mechanism::Plain, "guessed")))),
+        (
+            "nobody to trust",
+            at(&cluster.bootstrap(), Tls::default(), Some((Mechanism::Plain, &secured.password))),
+        ),
+        ("no certificate", at(&secured.by_certificate, tls.clone(), None)),
+    ];
+    let looks = strangers.map(|(name, kafka)| async move {
+        let outcome = kafka.bounds("lead-plain").await;
+        assert!(outcome.is_err(), "{name} got in: {outcome:?}");
+    });
+    futures::future::join_all(looks).await;
+    let kafka = at(&cluster.bootstrap(), tls, Some((Mechanism::ScramSha256, &secured.password)));
+    a_member_outlives_its_broker(cluster, kafka).await;
+}
+
+/// A turn while the broker is killed, and what comes after it is there again.
+async fn a_member_outlives_its_broker(cluster: engines::Kafka, kafka: Kafka) {
+    let (lead, out) = (topic(&kafka, "lead", 1).await, topic(&kafka, "out", 1).await);
+    kafka.append(vec![record(&lead, 0, "before")]).await.unwrap();
+    let mut member = kafka.join(membership("group", &lead, Mode::Atomic)).await.unwrap();
+    let first = batch(&mut *member, 1).await;
+    let offsets = member.positions(0);
+    let turn =
+        Turn { partition: 0, generation: first.generation, offsets, records: vec![record(&out, 0, "1")] };
+    cluster.kill(0).unwrap();
+    let (committed, started) = tokio::join!(
+        member.commit(turn),
+        tokio::task::spawn_blocking(move || cluster.start_again(0).map(|()| cluster)),
+    );
+    let _cluster = started.unwrap().unwrap();
+    // Whatever became of that turn, the records are there once.
+    let done = committed.is_ok();
+    kafka.append(vec![record(&lead, 0, "after")]).await.unwrap();
+    if !done {
+        member.rewind(0).await.unwrap();
+    }
+    let mut values = Vec::new();
+    while values.last().is_none_or(|last| last != "after") {
+        let batch = batch(&mut *member, 10).await;
+        values.extend(batch.records.iter().map(|r| String::from_utf8(r.value.clone().unwrap()).unwrap()));
+    }
+    let wanted: &[&str] = if done { &["after"] } else { &["before", "after"] };
+    assert_eq!(values, wanted);
+    assert_eq!(kafka.read("out", 0, 0, 10).await.unwrap().len(), usize::from(done));
+}

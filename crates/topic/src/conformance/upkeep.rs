@@ -1,0 +1,125 @@
+//! Promises to whoever keeps house: who works, and how topics go.
+
+use anyhow::{bail, ensure};
+use futures::FutureExt as _;
+
+use super::{
+    Row,
+    bench::{Bench, numbered, record, same, text},
+};
+use crate::port::{TopicError, TopicName};
+
+pub(super) const PROMISES: &[Row] = &[
+    ("members are known", "A group has members from when the first joins to when the last has left.", |b| {
+        members_are_known(b).boxed()
+    }),
+    (
+        "taken away",
+        "What was removed is gone, also after a crash, and nothing else; removing it again is no error.",
+        |b| taken_away(b).boxed(),
+    ),
+    (
+        "begun anew",
+        "A topic that was removed begins empty, with any partition count, and no group stands in it.",
+        |b| begun_anew(b).boxed(),
+    ),
+];
+
+async fn members_are_known(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("lead", 2).await?;
+    let group = bench.group();
+    ensure!(!bench.engine().has_members(&group).await?, "nobody joined, yet there are members");
+    let mut first = bench.plain(&topic).await?;
+    first.own(2).await?;
+    ensure!(bench.engine().has_members(&group).await?, "one has joined and is not seen");
+    let second = bench.plain(&topic).await?;
+    drop(first);
+    ensure!(bench.engine().has_members(&group).await?, "one is left and is not seen");
+    drop(second);
+    all_left(bench).await
+}
+
+async fn taken_away(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let (plain, state) = (bench.topic("plain", 2).await?, bench.compacted("state", 1).await?);
+    let other = bench.topic("other", 1).await?;
+    bench.append(vec![record(&plain, 1, "k", "v"), record(&state, 0, "k", "v")]).await?;
+    bench.append(numbered(&other, 0, 0..3)).await?;
+    let gone = [plain, state, bench.name("nowhere")];
+    bench.engine().remove(&gone).await?;
+    for when in ["before", "after"] {
+        for topic in &gone {
+            let found = bench.engine().bounds(topic).await;
+            ensure!(matches!(found, Err(TopicError::Refused(_))), "{topic} {when} a crash: {found:?}");
+        }
+        same("what was not removed", &text(&bench.all(&other, 0).await?), "0 1 2")?;
+        bench.engine().remove(&gone).await?;
+        if when == "before" {
+            bench.crash().await?;
+        }
+    }
+    Ok(())
+}
+
+async fn begun_anew(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let (lead, state) = (bench.topic("lead", 3).await?, bench.compacted("state", 1).await?);
+    bench.append([numbered(&lead, 0, 0..3), numbered(&lead, 2, 3..5)].concat()).await?;
+    bench.append(vec![record(&state, 0, "old", "v")]).await?;
+    let mut hand = bench.plain(&lead).await?;
+    hand.take(5).await?;
+    for partition in [0, 2] {
+        hand.commit(partition, vec![]).await?;
+    }
+    drop(hand);
+    all_left(bench).await?;
+    // The new one is smaller, so that what was committed cannot be mistaken for its own.
+    bench.engine().remove(&[lead.clone(), state]).await?;
+    bench.topic("lead", 1).await?;
+    let state = bench.compacted("state", 2).await?;
+    nobody_stands_in(bench, &lead).await?;
+    same("of the old state", &text(&bench.all(&state, 0).await?), "")?;
+    bench.append(numbered(&lead, 0, 7..9)).await?;
+    bench.append(vec![record(&state, 1, "new", "w")]).await?;
+    bench.crash().await?;
+    same("the new topic", &text(&bench.all(&lead, 0).await?), "7 8")?;
+    same("the new state", &text(&bench.all(&state, 1).await?), "w")?;
+    let mut hand = bench.plain(&lead).await?;
+    same("handed out", &text(&hand.take(2).await?), "7 8")
+}
+
+/// Waits until nobody is left in the group: on a cluster leaving takes a moment.
+async fn all_left(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let group = bench.group();
+    let left = async {
+        let mut looks = 0;
+        while bench.engine().has_members(&group).await? {
+            runtime::retry::pause(looks.min(2), 0).await;
+            looks += 1;
+        }
+        Ok(())
+    };
+    match tokio::time::timeout(bench.patience(), left).await {
+        Ok(left) => left,
+        Err(_) => bail!("everybody has left, yet there are members"),
+    }
+}
+
+/// Waits until nothing is left of what was committed in a topic of that name: a cluster forgets it a
+/// moment after the topic.
+async fn nobody_stands_in(bench: &Bench<'_>, topic: &TopicName) -> anyhow::Result<()> {
+    let forgotten = async {
+        let mut looks = 0;
+        loop {
+            let (standing, bounds) = (bench.standing(topic).await?, bench.engine().bounds(topic).await?);
+            ensure!(bounds.iter().all(|(first, end)| first == end), "it does not begin empty: {bounds:?}");
+            if standing == bounds {
+                return Ok(());
+            }
+            runtime::retry::pause(looks.min(2), 0).await;
+            looks += 1;
+        }
+    };
+    match tokio::time::timeout(bench.patience(), forgotten).await {
+        Ok(forgotten) => forgotten,
+        Err(_) => bail!("the group still stands somewhere in a topic that is new"),
+    }
+}

@@ -1,0 +1,114 @@
+//! Change records of Debezium: a row before and after, where the source has it, and when.
+//!
+//! The envelope may stand in `{"schema", "payload"}`, as Kafka Connect's JSON converter writes it while
+//! `schemas.enable` is on. Everything else is as Debezium documents its events.
+
+use model::Millis;
+use serde_json::{Map, Value};
+
+use crate::{
+    codec::Undecodable,
+    upstream::{Did, Row},
+};
+
+/// What stands for a column that the database did not send since it did not change.
+const UNAVAILABLE: &str = "__debezium_unavailable_value";
+
+/// What a record says; `None` if nothing is said of a row: tombstones, and what Debezium says of itself.
+pub(crate) fn read(value: Value, key: Value) -> Result<Option<Row>, Undecodable> {
+    let mut envelope = match payload(value) {
+        Value::Object(envelope) => Envelope(envelope),
+        Value::Null => return Ok(None),
+        _ => return Err(Undecodable::new("it is no change record: not an object")),
+    };
+    let did = match envelope.0.get("op").and_then(Value::as_str) {
+        Some("c") => Did::Insert,
+        Some("u") => Did::Update,
+        Some("d") => Did::Delete,
+        Some("r") => Did::Read,
+        Some("t") => Did::Empty,
+        // A message of the database's own, and what marks the bounds of a transaction.
+        Some("m") => return Ok(None),
+        Some(other) => return Err(Undecodable::new(format!("it is no change record: op `{other}`"))),
+        None if envelope.0.contains_key("status") => return Ok(None),
+        None => return Err(Undecodable::new("it is no change record: there is no `op`")),
+    };
+    let (before, after) = (envelope.row("before"), envelope.row("after"));
+    let key = payload(key);
+    let (row, before) = match did {
+        Did::Delete => (before.or_else(|| key.as_object().cloned()), None),
+        Did::Empty => (Some(Map::new()), None),
+        Did::Insert | Did::Update | Did::Read => (after, before),
+    };
+    let Some(row) = row else {
+        return Err(Undecodable::new("it is no change record: the row is missing"));
+    };
+    let source = envelope.0.shift_remove("source").unwrap_or_default();
+    let position = Position::of(&source);
+    let at = |value: &Value| value.get("ts_ms").and_then(Value::as_i64).filter(|ms| *ms > 0).map(Millis);
+    Ok(Some(Row {
+        did,
+        row: Value::Object(row),
+        before: before.map(Value::Object),
+        id: position.as_ref().filter(|_| !key.is_null()).map(|position| position.id(&source, did, &key)),
+        version: position.map(|position| position.version),
+        time: at(&source).or_else(|| at(&Value::Object(envelope.0))),
+        key,
+        source,
+        event: Value::Null,
+    }))
+}
+
+/// What the JSON converter wraps, while it writes schemas too.
+pub(crate) fn payload(value: Value) -> Value {
+    match value {
+        Value::Object(mut outer) if outer.len() == 2 && outer.contains_key("schema") => {
+            outer.shift_remove("payload").unwrap_or(Value::Object(outer))
+        }
+        other => other,
+    }
+}
+
+struct Envelope(Map<String, Value>);
+
+impl Envelope {
+    /// A row, without the columns that were not sent.
+    fn row(&mut self, name: &str) -> Option<Map<String, Value>> {
+        let Some(Value::Object(mut row)) = self.0.shift_remove(name) else { return None };
+        row.retain(|_, value| value.as_str() != Some(UNAVAILABLE));
+        Some(row)
+    }
+}
+
+/// Where in its source's log a change stands: later ones have greater versions.
+struct Position {
+    version: i64,
+    at: String,
+}
+
+impl Position {
+    /// PostgreSQL has one number, MySQL and MariaDB a file and a place in it. Of other sources the commit's
+    /// time is the best there is, and nothing says which of two rows of one instant this is.
+    fn of(source: &Value) -> Option<Self> {
+        let whole = |name: &str| source.get(name).and_then(Value::as_i64);
+        if let Some(lsn) = whole("lsn") {
+            return Some(Self { version: lsn, at: lsn.to_string() });
+        }
+        let (file, pos) = (source.get("file").and_then(Value::as_str)?, whole("pos")?);
+        let number: i64 = file.rsplit('.').next()?.parse().ok()?;
+        let version = number.checked_mul(1 << PLACE_BITS)?.checked_add(pos)?;
+        Some(Self { version, at: format!("{file}:{pos}:{}", whole("row").unwrap_or_default()) })
+    }
+
+    /// Names the change: its table, where it stands, and which of those that stand there it is. Rows that
+    /// were written together may stand at one place, and so do the two halves of a change of the key.
+    fn id(&self, source: &Value, did: Did, key: &Value) -> String {
+        let text = |name: &str| source.get(name).and_then(Value::as_str);
+        let table = [text("db"), text("schema"), text("table")].into_iter().flatten().collect::<Vec<_>>();
+        let half = if did == Did::Delete { "-" } else { "+" };
+        format!("{}@{}{half}{key}", table.join("."), self.at)
+    }
+}
+
+/// Bits of a place in a log file of MySQL.
+const PLACE_BITS: u32 = 40;

@@ -1,0 +1,283 @@
+//! Replays: what the headers of a record say that was appended once more, and `replay`, what is kept of each
+//! replay on the compacted topic `replays`.
+
+use std::sync::{Arc, LazyLock};
+
+use model::Millis;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    codec::{Codec, Undecodable, WireError},
+    list,
+    topics::REPLAY_MS,
+};
+
+/// On a record that a replay appended: which.
+pub const REPLAY: &str = "tidings-replay";
+/// On a record of which nobody is to be told.
+pub const QUIET: &str = "tidings-quiet";
+/// When the original was appended, in milliseconds.
+pub const APPENDED: &str = "tidings-appended";
+
+/// What stands beside a record's value.
+pub type Headers = Vec<(String, Vec<u8>)>;
+
+/// That a record is there once more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Again {
+    /// The replay that appended it.
+    pub replay: Arc<str>,
+    /// Nobody is told of what comes of it.
+    pub is_quiet: bool,
+}
+
+impl Again {
+    /// What the headers of a record say; nothing of a record that is there for the first time.
+    pub fn of(headers: &[(String, Vec<u8>)]) -> Option<Self> {
+        let replay = String::from_utf8_lossy(find(headers, REPLAY)?).into();
+        Some(Self { replay, is_quiet: find(headers, QUIET).is_some() })
+    }
+
+    /// The headers that say so.
+    pub fn headers(&self) -> Headers {
+        let mut headers = vec![(REPLAY.to_owned(), self.replay.as_bytes().to_vec())];
+        if self.is_quiet {
+            headers.push((QUIET.to_owned(), b"1".to_vec()));
+        }
+        headers
+    }
+
+    /// The headers of a copy: those of the original, and that it is one.
+    pub fn on(&self, original: Headers, appended: Millis) -> Headers {
+        let mut headers = original;
+        headers.extend(self.headers());
+        headers.push((APPENDED.to_owned(), appended.0.to_string().into_bytes()));
+        headers
+    }
+}
+
+/// The headers of whatever comes of a record: it is as quiet as the record is.
+pub fn carried(headers: &[(String, Vec<u8>)]) -> Headers {
+    Again::of(headers).map(|again| again.headers()).unwrap_or_default()
+}
+
+/// When a record was first seen: a copy is judged as its original was (law 3). Whoever can write to a topic can
+/// write headers too, so they are believed within the life of the topic alone.
+pub fn first_seen(headers: &[(String, Vec<u8>)], appended: Millis) -> Millis {
+    let said = find(headers, REPLAY).and_then(|_| find(headers, APPENDED));
+    let said = said.and_then(|bytes| str::from_utf8(bytes).ok()?.parse().ok()).map(Millis);
+    said.filter(|first| (0..=REPLAY_MS).contains(&appended.since(*first))).unwrap_or(appended)
+}
+
+fn find<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a [u8]> {
+    headers.iter().find(|(of, _)| of == name).map(|(_, value)| value.as_slice())
+}
+
+/// A replay, as far as it is. People see it as the log has it: as JSON its instants are texts.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename = "replay")]
+pub struct Replay {
+    pub id: String,
+    pub by: String,
+    #[serde(with = "instant")]
+    pub began: Millis,
+    pub topic: String,
+    /// Which records, as it was asked for.
+    pub asked: String,
+    pub tells_missing: bool,
+    pub per_second: u32,
+    pub state: ReplayState,
+    /// Why it failed.
+    pub why: Option<String>,
+    /// Every partition of the topic, in order.
+    #[serde(with = "list")]
+    pub parts: Vec<ReplayPart>,
+    #[serde(with = "count")]
+    pub appended: u64,
+    /// Copies that an earlier replay had made.
+    #[serde(with = "count")]
+    pub passed: u64,
+    #[serde(with = "count")]
+    pub expired: u64,
+    /// When this was written; of a replay that has ended, when it did.
+    #[serde(with = "instant")]
+    pub at: Millis,
+}
+
+/// What a replay is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename = "replay_state", rename_all = "snake_case")]
+pub enum ReplayState {
+    Planned,
+    Running,
+    Stopped,
+    Failed,
+    Done,
+}
+
+impl ReplayState {
+    /// Whether it holds its topic.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Planned | Self::Running)
+    }
+}
+
+/// What a replay does in one partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename = "replay_part")]
+pub struct ReplayPart {
+    pub partition: u32,
+    #[serde(with = "count")]
+    pub from: u64,
+    /// Behind the last one.
+    #[serde(with = "count")]
+    pub to: u64,
+    /// Where it goes on.
+    #[serde(with = "count")]
+    pub next: u64,
+}
+
+impl ReplayPart {
+    pub fn new(partition: u32, from: u64, to: u64) -> Self {
+        Self { partition, from, to: to.max(from), next: from }
+    }
+
+    /// How many offsets it spans.
+    pub fn records(self) -> u64 {
+        self.to.saturating_sub(self.from)
+    }
+
+    /// How many are left.
+    pub fn left(self) -> u64 {
+        self.to.saturating_sub(self.next)
+    }
+}
+
+pub(crate) static CODEC: LazyLock<Codec> =
+    LazyLock::new(|| Codec::new("replay", &[include_str!("../../../schemas/replay.avsc")]));
+
+pub fn encode(replay: &Replay) -> Result<Vec<u8>, WireError> {
+    CODEC.encode(replay)
+}
+
+pub fn decode(bytes: &[u8]) -> Result<Replay, Undecodable> {
+    CODEC.decode(bytes)
+}
+
+/// Avro has no unsigned number.
+mod count {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _, ser::Error as _};
+
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(i64::try_from(*number).map_err(S::Error::custom)?)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        u64::try_from(i64::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// Milliseconds for machines, RFC 3339 for people.
+mod instant {
+    use model::Millis;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub fn serialize<S: Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(at)
+        } else {
+            serializer.serialize_i64(at.0)
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
+        if !deserializer.is_human_readable() {
+            return i64::deserialize(deserializer).map(Millis);
+        }
+        let text = String::deserialize(deserializer)?;
+        Millis::parse(&text).ok_or_else(|| D::Error::custom("it is no instant"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Replay {
+        Replay {
+            id: "2026-11-21T090000-4f1c".to_owned(),
+            by: "ann@desk".to_owned(),
+            began: Millis::parse("2026-11-21T09:00:00Z").unwrap(),
+            topic: "events".to_owned(),
+            asked: "from 2026-11-20T09:00:00.000Z".to_owned(),
+            tells_missing: true,
+            per_second: 200,
+            state: ReplayState::Running,
+            why: Some("the log is busy".to_owned()),
+            parts: vec![
+                ReplayPart { partition: 0, from: 3, to: 9, next: 5 },
+                ReplayPart::new(1, u64::from(u32::MAX) + 7, 2),
+            ],
+            appended: 2,
+            passed: 1,
+            expired: 1,
+            at: Millis::parse("2026-11-21T09:00:01.500Z").unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_replay_comes_back() {
+        let replay = sample();
+        assert_eq!(decode(&encode(&replay).unwrap()).unwrap(), replay);
+        let json = serde_json::to_value(&replay).unwrap();
+        assert_eq!((&json["began"], &json["state"]), (&"2026-11-21T09:00:00.000Z".into(), &"running".into()));
+        assert_eq!(serde_json::from_value::<Replay>(json).unwrap(), replay);
+        for state in [ReplayState::Planned, ReplayState::Stopped, ReplayState::Failed, ReplayState::Done] {
+            let replay = Replay { state, why: None, ..sample() };
+            assert_eq!(decode(&encode(&replay).unwrap()).unwrap(), replay);
+        }
+        let whole = encode(&replay).unwrap();
+        for end in 0..whole.len() {
+            assert!(decode(&whole[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn what_comes_of_a_copy_is_as_quiet_as_the_copy() {
+        let check = |is_quiet: bool| {
+            let again = Again { replay: "r".into(), is_quiet };
+            let others = vec![("ce_id".to_owned(), b"7".to_vec())];
+            let copy = again.on(others.clone(), Millis(5));
+            assert_eq!(copy[0], others[0]);
+            assert_eq!(Again::of(&copy), Some(again.clone()));
+            assert_eq!(Again::of(&carried(&copy)), Some(again));
+        };
+        check(true);
+        check(false);
+        assert_eq!(Again::of(&[("ce_id".to_owned(), vec![])]), None);
+        assert_eq!(carried(&[(QUIET.to_owned(), vec![])]), Headers::new());
+    }
+
+    #[test]
+    fn a_copy_is_as_old_as_its_original_and_no_older_than_the_topic() {
+        let now = Millis::parse("2026-11-21T09:00:00Z").unwrap();
+        let check = |headers: &[(&str, String)], first: Millis| {
+            let headers: Headers = headers
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone().into_bytes()))
+                .collect();
+            assert_eq!(first_seen(&headers, now), first, "{headers:?}");
+        };
+        let replay = (REPLAY, "r".to_owned());
+        let at = |ms: i64| (APPENDED, now.plus(ms).0.to_string());
+        check(&[], now);
+        check(&[replay.clone(), at(-5)], now.plus(-5));
+        check(&[replay.clone(), at(-REPLAY_MS)], now.plus(-REPLAY_MS));
+        // What somebody made up.
+        check(&[at(-5)], now);
+        check(&[replay.clone(), at(-REPLAY_MS - 1)], now);
+        check(&[replay.clone(), at(1)], now);
+        check(&[replay.clone(), (APPENDED, "soon".to_owned())], now);
+        check(&[replay, (APPENDED, i64::MIN.to_string())], now);
+    }
+}

@@ -1,0 +1,59 @@
+//! Real engines for the tests: started once for the whole gate, before the first test that needs them, and
+//! stopped after the last. Each test binary that runs alone starts its own.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::shell::House;
+
+/// What says where engines are; whoever sets all of them has some that run already.
+const VARIABLES: [&str; 3] = ["TIDINGS_KAFKA", "TIDINGS_CQL", "TIDINGS_REGISTRY"];
+
+/// Engines that run as long as this is held.
+pub struct Engines {
+    child: Option<Child>,
+    variables: Vec<(String, String)>,
+}
+
+impl Engines {
+    pub fn start(house: &House) -> Result<Self> {
+        if VARIABLES.iter().all(|name| std::env::var_os(name).is_some()) {
+            return Ok(Self { child: None, variables: Vec::new() });
+        }
+        let mut command = house.cargo(&["run", "--quiet", "--package", "engines", "--", "up"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().context("start the engines")?;
+        let output = child.stdout.take().context("a piped output")?;
+        let mut engines = Self { child: Some(child), variables: Vec::new() };
+        for line in BufReader::new(output).lines() {
+            let line = line.context("what the engines say")?;
+            println!("{line}");
+            let set = line.strip_prefix("export ").and_then(|set| set.split_once('='));
+            engines.variables.extend(set.map(|(name, value)| (name.to_owned(), value.trim_matches('\'').to_owned())));
+            if engines.variables.len() == VARIABLES.len() {
+                return Ok(engines);
+            }
+        }
+        bail!("the engines ended before they were there")
+    }
+
+    /// Tells a command where they are.
+    pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl Drop for Engines {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        // Asked first, since they take their folders away; `kill` is a command of every Unix.
+        let asked = Command::new("kill").arg(child.id().to_string()).status();
+        if !asked.is_ok_and(|status| status.success()) {
+            drop(child.kill());
+        }
+        drop(child.wait());
+    }
+}

@@ -1,0 +1,252 @@
+//! Apache Cassandra, one node or three.
+
+use std::{ffi::OsString, fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    certificates::Certificates,
+    network::Network,
+    node::{Cluster, Node, folder},
+    proxy::Proxy,
+    tools::{self, CASSANDRA, JAVA, option},
+};
+
+const READY: &str = "Starting listening for CQL clients";
+/// Said by one of the nodes after that, once the first user can log in.
+const READY_FOR_LOGIN: &str = "Created default superuser role";
+
+/// What nodes have in common. The commit log is synced as in production: every 10 s, with a mark each 100 ms.
+/// So a killed process may lose its last 100 ms, a machine without power its last 10 s, on that node alone.
+/// Time-outs are those of a machine that builds beside.
+const COMMON: &str = "\
+cluster_name: tidings
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: SimpleSnitch
+num_tokens: 1
+auto_bootstrap: false
+auto_snapshot: false
+commitlog_sync: periodic
+commitlog_sync_period: 10s
+memtable_allocation_type: heap_buffers
+concurrent_compactors: 1
+user_defined_functions_enabled: false
+read_request_timeout: 20s
+range_request_timeout: 30s
+write_request_timeout: 10s
+counter_write_request_timeout: 20s
+cas_contention_timeout: 5s
+truncate_request_timeout: 120s
+request_timeout: 30s
+";
+
+const LOGBACK: &str = r#"<configuration>
+  <appender name="out" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%-5level %date{ISO8601} %F:%L - %msg%n</pattern></encoder>
+  </appender>
+  <root level="INFO"><appender-ref ref="out"/></root>
+</configuration>
+"#;
+
+/// What of Java's inside Cassandra uses.
+const EXPORTS: &[&str] = &[
+    "java.base/jdk.internal.misc",
+    "java.base/java.lang.ref",
+    "java.base/java.lang.reflect",
+    "java.base/sun.nio.ch",
+    "java.management.rmi/com.sun.jmx.remote.internal.rmi",
+    "java.rmi/sun.rmi.registry",
+    "java.rmi/sun.rmi.server",
+    "java.rmi/sun.rmi.transport.tcp",
+    "java.sql/java.sql",
+    "jdk.unsupported/sun.misc",
+];
+const OPENS: &[&str] = &[
+    "java.base/java.lang.module",
+    "java.base/jdk.internal.loader",
+    "java.base/jdk.internal.ref",
+    "java.base/jdk.internal.reflect",
+    "java.base/jdk.internal.math",
+    "java.base/jdk.internal.module",
+    "java.base/jdk.internal.util.jar",
+    "java.base/sun.nio.ch",
+    "java.base/java.io",
+    "java.base/java.lang",
+    "java.base/java.util",
+    "java.base/java.nio",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "jdk.management/com.sun.management.internal",
+];
+
+#[derive(Clone, Copy, Debug)]
+pub struct CassandraOptions {
+    /// 1 or 3, which share the ring equally.
+    pub nodes: usize,
+    /// Clients need [`Cassandra::USER`] and [`Cassandra::PASSWORD`].
+    pub login: bool,
+    /// Clients need TLS, see [`Cassandra::certificates`].
+    pub tls: bool,
+    /// Clients reach each node through a [`Proxy`] only.
+    pub behind_proxy: bool,
+}
+
+impl Default for CassandraOptions {
+    fn default() -> Self {
+        Self { nodes: 1, login: false, tls: false, behind_proxy: false }
+    }
+}
+
+pub struct Cassandra {
+    nodes: Vec<Node>,
+    proxies: Vec<Proxy>,
+    certificates: Option<Certificates>,
+    port: u16,
+    storage_port: u16,
+    /// The last to go, so that nobody moves in before the nodes have left.
+    network: Network,
+}
+
+impl Cassandra {
+    /// The first user of every Cassandra.
+    pub const USER: &str = "cassandra";
+    pub const PASSWORD: &str = "cassandra";
+
+    /// Starts a cluster and waits until it is ready.
+    pub fn start(options: CassandraOptions) -> Result<Self> {
+        let network = Network::claim()?;
+        let (port, storage_port) = (network.port(9042)?, network.port(7000)?);
+        let (nodes, proxies) = (Vec::new(), Vec::new());
+        let mut cassandra = Self { network, port, storage_port, nodes, proxies, certificates: None };
+        cassandra.start_all(options).context("cannot start Cassandra")?;
+        Ok(cassandra)
+    }
+
+    /// Each node as host:port.
+    pub fn contact_points(&self) -> Vec<String> {
+        (0..self.nodes.len()).map(|node| format!("{}:{}", self.client_host(node), self.port)).collect()
+    }
+
+    /// The proxies before the nodes, if it is behind such.
+    pub fn proxies(&self) -> &[Proxy] {
+        &self.proxies
+    }
+
+    /// What a client needs, if it has TLS.
+    pub fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
+    }
+
+    /// One after the other, since only one may join the ring at a time. Ready is who knows the others.
+    fn start_all(&mut self, options: CassandraOptions) -> Result<()> {
+        ensure!([1, 3].contains(&options.nodes), "a cluster has 1 node or 3");
+        let hosts: Vec<String> = (0..options.nodes).map(|node| self.network.host(node)).collect();
+        if options.behind_proxy {
+            let proxies = hosts.iter().map(|host| Proxy::to(&format!("{host}:{}", self.port)));
+            self.proxies = proxies.collect::<Result<_>>()?;
+        }
+        for number in 0..options.nodes {
+            let folder = folder("cassandra")?;
+            let command = command(folder.path(), options.nodes)?;
+            let node = Node::new(folder, command, READY)?;
+            if options.tls && number == 0 {
+                let hosts = hosts.iter().map(String::as_str).chain(self.proxies.iter().map(Proxy::host));
+                self.certificates = Some(Certificates::make(node.folder(), &hosts.collect::<Vec<_>>())?);
+            }
+            fs::write(node.folder().join("cassandra.yaml"), self.yaml(node.folder(), number, options))?;
+            fs::write(node.folder().join("logback.xml"), LOGBACK)?;
+            node.start()?;
+            node.wait()?;
+            self.nodes.push(node);
+        }
+        for (number, node) in self.nodes.iter().enumerate() {
+            let others = hosts.iter().enumerate().filter(|(other, _)| *other != number);
+            for (_, host) in others {
+                node.wait_for(|| node.has_said(&format!("{host}:{} is now UP", self.storage_port)))?;
+            }
+        }
+        if options.login {
+            let ready = || self.nodes.iter().any(|node| node.has_said(READY_FOR_LOGIN));
+            self.node(0)?.wait_for(ready)?;
+        }
+        Ok(())
+    }
+
+    fn client_host(&self, node: usize) -> String {
+        self.proxies.get(node).map_or_else(|| self.network.host(node), |proxy| proxy.host().to_owned())
+    }
+
+    fn yaml(&self, folder: &Path, node: usize, options: CassandraOptions) -> String {
+        let (host, seed) = (self.network.host(node), self.network.host(0));
+        let folder = folder.display();
+        let mut lines = vec![
+            format!("initial_token: {}", token(node, options.nodes)),
+            format!("listen_address: {host}"),
+            format!("rpc_address: {host}"),
+            format!("broadcast_rpc_address: {}", self.client_host(node)),
+            format!("native_transport_port: {}", self.port),
+            format!("storage_port: {}", self.storage_port),
+            "seed_provider:".to_owned(),
+            "  - class_name: org.apache.cassandra.locator.SimpleSeedProvider".to_owned(),
+            format!("    parameters: [{{ seeds: '{seed}:{}' }}]", self.storage_port),
+            format!("data_file_directories: ['{folder}/data']"),
+        ];
+        for kind in ["commitlog", "saved_caches", "hints", "cdc_raw"] {
+            lines.push(format!("{kind}_directory: {folder}/{kind}"));
+        }
+        if options.login {
+            lines.push("authenticator: PasswordAuthenticator".to_owned());
+            lines.push("authorizer: CassandraAuthorizer".to_owned());
+            lines.push("role_manager: CassandraRoleManager".to_owned());
+        }
+        if let Some(Certificates { ca_pem, nodes_pem, .. }) = &self.certificates {
+            let (ca, nodes) = (ca_pem.display(), nodes_pem.display());
+            lines.push("client_encryption_options:".to_owned());
+            lines.push("  enabled: true".to_owned());
+            lines.push("  optional: false".to_owned());
+            lines.push("  ssl_context_factory:".to_owned());
+            lines.push("    class_name: org.apache.cassandra.security.PEMBasedSslContextFactory".to_owned());
+            lines.push(format!("  keystore: {nodes}"));
+            lines.push(format!("  truststore: {ca}"));
+        }
+        format!("{COMMON}{}\n", lines.join("\n"))
+    }
+}
+
+impl Cluster for Cassandra {
+    fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+}
+
+/// Where a node begins on the ring, so that all have the same share.
+fn token(node: usize, nodes: usize) -> i128 {
+    let (node, nodes) = (node as i128, nodes.max(1) as i128);
+    i128::from(i64::MIN) + (1 << 64) / nodes * node
+}
+
+fn command(folder: &Path, nodes: usize) -> Result<Vec<OsString>> {
+    let (java, version) = tools::java()?;
+    ensure!(
+        version == JAVA,
+        "Cassandra 5 runs on Java {JAVA} and this is {version}: set JAVA_HOME to a Java {JAVA}"
+    );
+    let heap = if nodes == 1 { "-Xmx1g" } else { "-Xmx700m" };
+    let mut command: Vec<OsString> =
+        vec![java.into(), heap.into(), "-Djdk.attach.allowAttachSelf=true".into()];
+    for (flag, packages) in [("--add-exports", EXPORTS), ("--add-opens", OPENS)] {
+        command.extend(packages.iter().map(|package| format!("{flag}={package}=ALL-UNNAMED").into()));
+    }
+    command.push(option("-Dcassandra.config=file://", &folder.join("cassandra.yaml")));
+    command.push(option("-Dlogback.configurationFile=", &folder.join("logback.xml")));
+    command.push(option("-Dcassandra.storagedir=", folder));
+    command.push(option("-Dcassandra.logdir=", folder));
+    command.push("-Dcassandra-foreground=yes".into());
+    command.push("-Dcassandra.skip_wait_for_gossip_to_settle=0".into());
+    command.push("-Dcassandra.superuser_setup_delay_ms=1000".into());
+    // Who may log in is known to all, so that it can be done while one is down.
+    command.push(format!("-Dcassandra.system_auth.default_rf={nodes}").into());
+    command.extend(["-cp".into(), CASSANDRA.class_path()?.into()]);
+    command.push("org.apache.cassandra.service.CassandraDaemon".into());
+    Ok(command)
+}

@@ -1,0 +1,260 @@
+//! Apache Kafka in KRaft mode, one node or three.
+
+use std::{ffi::OsString, fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    certificates::Certificates,
+    network::Network,
+    node::{Cluster, Node, folder},
+    proxy::Proxy,
+    tools::{self, KAFKA, option},
+};
+
+/// Any will do: clusters are told apart by their addresses.
+const CLUSTER: &str = "dGlkaW5ncy1lbmdpbmVzMQ";
+const READY: &str = "Kafka Server started";
+
+/// What nodes have in common. Everything is small and fast; durations are such that a test sees the end of
+/// one. Clocks of tests are their own: a record's stamp may lie anywhere, and nothing is old by itself.
+const COMMON: &str = "\
+process.roles=broker,controller
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=INTERNAL
+log.dirs=data
+auto.create.topics.enable=false
+log.retention.ms=-1
+log.message.timestamp.after.max.ms=9223372036854775807
+log.cleaner.dedupe.buffer.size=16777216
+offsets.topic.num.partitions=8
+transaction.state.log.num.partitions=8
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+group.consumer.min.session.timeout.ms=1000
+group.consumer.session.timeout.ms=10000
+group.consumer.min.heartbeat.interval.ms=100
+group.consumer.heartbeat.interval.ms=500
+broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=3000
+";
+
+#[derive(Clone, Copy, Debug)]
+pub struct KafkaOptions {
+    /// 1 or 3; with three, internal topics have three replicas of which two must be in sync.
+    pub nodes: usize,
+    /// Clients need TLS and a login, or TLS and a certificate.
+    pub secured: bool,
+    /// Clients reach each node through a [`Proxy`] only.
+    pub behind_proxy: bool,
+}
+
+impl Default for KafkaOptions {
+    fn default() -> Self {
+        Self { nodes: 1, secured: false, behind_proxy: false }
+    }
+}
+
+/// How to get into a cluster that is secured.
+#[derive(Clone, Debug)]
+pub struct Secured {
+    pub certificates: Certificates,
+    /// For SCRAM-SHA-256 and for PLAIN, at [`Kafka::bootstrap`].
+    pub user: String,
+    pub password: String,
+    /// Bootstrap servers that want no login, but a certificate.
+    pub by_certificate: String,
+}
+
+pub struct Kafka {
+    nodes: Vec<Node>,
+    proxies: Vec<Proxy>,
+    secured: Option<Secured>,
+    ports: Ports,
+    /// The last to go, so that nobody moves in before the nodes have left.
+    network: Network,
+}
+
+struct Ports {
+    client: u16,
+    internal: u16,
+    controller: u16,
+    by_certificate: u16,
+}
+
+impl Kafka {
+    /// Starts a cluster and waits until it is ready.
+    pub fn start(options: KafkaOptions) -> Result<Self> {
+        let network = Network::claim()?;
+        let ports = Ports {
+            client: network.port(9092)?,
+            internal: network.port(9094)?,
+            controller: network.port(9093)?,
+            by_certificate: network.port(9095)?,
+        };
+        let mut kafka = Self { network, ports, nodes: Vec::new(), proxies: Vec::new(), secured: None };
+        kafka.start_all(options).context("cannot start Kafka")?;
+        Ok(kafka)
+    }
+
+    /// Where clients begin.
+    pub fn bootstrap(&self) -> String {
+        let listeners = (0..self.nodes.len()).map(|node| self.client_address(node));
+        listeners.collect::<Vec<_>>().join(",")
+    }
+
+    /// How to get in, if it is secured.
+    pub fn secured(&self) -> Option<&Secured> {
+        self.secured.as_ref()
+    }
+
+    /// The proxies before the nodes, if it is behind such.
+    pub fn proxies(&self) -> &[Proxy] {
+        &self.proxies
+    }
+
+    /// What Kafka's own command for consumer groups prints: the judge of what we say about them.
+    pub fn group_command(&self, arguments: &[&str]) -> Result<String> {
+        self.tool("consumer.group.ConsumerGroupCommand", arguments)
+    }
+
+    /// What a command line tool of Kafka's prints, such as `TopicCommand`. It comes in by another door than
+    /// clients, so that it needs no login and passes no proxy.
+    pub fn tool(&self, class: &str, arguments: &[&str]) -> Result<String> {
+        tool(&self.servers(self.nodes.len(), self.ports.internal), class, arguments)
+    }
+
+    fn start_all(&mut self, options: KafkaOptions) -> Result<()> {
+        ensure!([1, 3].contains(&options.nodes), "a cluster has 1 node or 3");
+        let upstream: Vec<String> = (0..options.nodes).map(|node| self.client_address(node)).collect();
+        if options.behind_proxy {
+            self.proxies = upstream.iter().map(|upstream| Proxy::to(upstream)).collect::<Result<_>>()?;
+        }
+        for number in 0..options.nodes {
+            let folder = folder("kafka")?;
+            let command = command(folder.path())?;
+            let node = Node::new(folder, command, READY)?;
+            if options.secured && number == 0 {
+                self.secured = Some(self.secure(node.folder(), options.nodes)?);
+            }
+            fs::write(node.folder().join("server.properties"), self.properties(number, options.nodes))?;
+            self.format(node.folder())?;
+            self.nodes.push(node);
+        }
+        self.nodes.iter().try_for_each(Node::start)?;
+        self.nodes.iter().try_for_each(Node::wait)
+    }
+
+    fn secure(&self, folder: &Path, nodes: usize) -> Result<Secured> {
+        let mut hosts: Vec<&str> = self.proxies.iter().map(Proxy::host).collect();
+        let nodes_hosts: Vec<String> = (0..nodes).map(|node| self.network.host(node)).collect();
+        hosts.extend(nodes_hosts.iter().map(String::as_str));
+        Ok(Secured {
+            certificates: Certificates::make(folder, &hosts)?,
+            user: "tidings".to_owned(),
+            password: "made up for this cluster".to_owned(),
+            by_certificate: self.servers(nodes, self.ports.by_certificate),
+        })
+    }
+
+    fn servers(&self, nodes: usize, port: u16) -> String {
+        let servers = (0..nodes).map(|node| format!("{}:{port}", self.network.host(node)));
+        servers.collect::<Vec<_>>().join(",")
+    }
+
+    fn client_address(&self, node: usize) -> String {
+        let direct = || format!("{}:{}", self.network.host(node), self.ports.client);
+        self.proxies.get(node).map_or_else(direct, |proxy| proxy.address().to_owned())
+    }
+
+    fn properties(&self, node: usize, nodes: usize) -> String {
+        let Ports { client, internal, controller, by_certificate } = self.ports;
+        let host = self.network.host(node);
+        let voters: Vec<String> =
+            (0..nodes).map(|node| format!("{}@{}:{controller}", node + 1, self.network.host(node))).collect();
+        let mut listeners = format!("INTERNAL://{host}:{internal}");
+        let mut protocols = "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT".to_owned();
+        let mut more = String::new();
+        if let Some(secured) = &self.secured {
+            listeners += &format!(",CERTIFICATE://{host}:{by_certificate}");
+            protocols += ",CERTIFICATE:SSL,CLIENT:SASL_SSL";
+            more = security(secured);
+        } else {
+            protocols += ",CLIENT:PLAINTEXT";
+        }
+        let inner = [
+            format!("node.id={}", node + 1),
+            format!("controller.quorum.voters={}", voters.join(",")),
+            format!("listeners=CLIENT://{host}:{client},{listeners},CONTROLLER://{host}:{controller}"),
+            format!("advertised.listeners=CLIENT://{},{listeners}", self.client_address(node)),
+            format!("listener.security.protocol.map={protocols}"),
+            format!("offsets.topic.replication.factor={nodes}"),
+            format!("transaction.state.log.replication.factor={nodes}"),
+            format!("transaction.state.log.min.isr={}", nodes.div_ceil(2)),
+            format!("share.coordinator.state.topic.replication.factor={nodes}"),
+            format!("share.coordinator.state.topic.min.isr={}", nodes.div_ceil(2)),
+        ];
+        format!("{COMMON}{}\n{more}", inner.join("\n"))
+    }
+
+    /// Prepares the folder of a node, as Kafka wants it before the first start.
+    fn format(&self, folder: &Path) -> Result<()> {
+        let mut java = java_tool("kafka.tools.StorageTool")?;
+        java.current_dir(folder).args(["format", "-t", CLUSTER, "-c", "server.properties"]);
+        if let Some(Secured { user, password, .. }) = &self.secured {
+            java.arg("--add-scram").arg(format!("SCRAM-SHA-256=[name={user},password=\"{password}\"]"));
+        }
+        tools::run(&mut java).map(drop)
+    }
+}
+
+impl Cluster for Kafka {
+    fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+}
+
+/// [`Kafka::tool`] for a cluster that somebody else has started, such as [`crate::kafka`].
+pub fn tool(bootstrap: &str, class: &str, arguments: &[&str]) -> Result<String> {
+    let mut java = java_tool(&format!("org.apache.kafka.tools.{class}"))?;
+    tools::run(java.args(["--bootstrap-server", bootstrap]).args(arguments))
+}
+
+/// A command line tool of Kafka. Such live for a second: to compile well is not worth their while.
+fn java_tool(class: &str) -> Result<Command> {
+    let mut java = Command::new(tools::java()?.0);
+    java.args([
+        "-Xmx256m",
+        "-XX:TieredStopAtLevel=1",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+        "-cp",
+    ]);
+    java.arg(KAFKA.class_path()?).arg(class);
+    Ok(java)
+}
+
+fn command(folder: &Path) -> Result<Vec<OsString>> {
+    let mut command =
+        vec![tools::java()?.0.into(), "-Xmx512m".into(), "-cp".into(), KAFKA.class_path()?.into()];
+    command.extend(["kafka.Kafka".into(), option("", &folder.join("server.properties"))]);
+    Ok(command)
+}
+
+fn security(secured: &Secured) -> String {
+    let Secured { certificates, user, password, .. } = secured;
+    let login = "org.apache.kafka.common.security";
+    let (nodes, ca) = (certificates.nodes_pem.display(), certificates.ca_pem.display());
+    format!(
+        "\
+sasl.enabled.mechanisms=SCRAM-SHA-256,PLAIN
+listener.name.client.scram-sha-256.sasl.jaas.config={login}.scram.ScramLoginModule required;
+listener.name.client.plain.sasl.jaas.config={login}.plain.PlainLoginModule required user_{user}=\"{password}\";
+listener.name.certificate.ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location={nodes}
+ssl.truststore.type=PEM
+ssl.truststore.location={ca}
+"
+    )
+}

@@ -1,0 +1,25 @@
+//! Starts real Kafka, Cassandra and a schema registry for tests, benches and demos.
+//!
+//! [`kafka`], [`cql`] and [`registry`] are one of each for the whole process: those that `TIDINGS_KAFKA`,
+//! `TIDINGS_CQL` and `TIDINGS_REGISTRY` name, else they are started at the first use. A test that kills, pauses or secures
+//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], and a [`Proxy`] before any of them. All end with
+//! the process, however it ends, and leave nothing behind. What they are made of is fetched once, into the folder of
+//! build outputs; what is missing on the machine is an error that says what to install.
+
+mod cassandra;
+mod certificates;
+mod kafka;
+mod network;
+mod node;
+mod proxy;
+mod registry;
+mod shared;
+mod tools;
+
+pub use cassandra::{Cassandra, CassandraOptions};
+pub use certificates::Certificates;
+pub use kafka::{Kafka, KafkaOptions, Secured, tool};
+pub use node::{Cluster, Node};
+pub use proxy::Proxy;
+pub use registry::Registry;
+pub use shared::{cql, kafka, registry};

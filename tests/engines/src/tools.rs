@@ -1,0 +1,126 @@
+//! What engines are made of: Java, and what Maven and Go fetch once into the folder of build outputs.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs::{self, File},
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Said whenever something to build or run with is missing.
+const INSTALL: &str = "apt-get install openjdk-17-jdk-headless maven golang openssl, or `make setup`";
+/// Kafka 4 needs it; Cassandra 5 runs on no later one.
+pub const JAVA: u32 = 17;
+
+const TOXIPROXY: &str = "2.5.0";
+
+/// An engine as Maven knows it: a list of jars whose version is that of its `pom.xml`.
+pub struct Jars {
+    name: &'static str,
+    pom: &'static str,
+}
+
+pub const KAFKA: Jars = Jars { name: "kafka", pom: include_str!("../kafka/pom.xml") };
+pub const CASSANDRA: Jars = Jars { name: "cassandra", pom: include_str!("../cassandra/pom.xml") };
+pub const REGISTRY: Jars = Jars { name: "registry", pom: include_str!("../registry/pom.xml") };
+
+impl Jars {
+    /// The folder with everything the engine needs, fetched if it is not there yet.
+    pub fn folder(&self) -> Result<PathBuf> {
+        let version = self.pom.split_once("<version>").and_then(|(_, rest)| rest.split_once("</version>"));
+        let (version, _) = version.with_context(|| format!("the pom.xml of {} has no version", self.name))?;
+        once(&format!("{}-{version}", self.name), self.pom, |folder| {
+            let pom = folder.join("pom.xml");
+            fs::write(&pom, self.pom)?;
+            let mut maven = Command::new("mvn");
+            maven.args(["-B", "-q", "dependency:copy-dependencies", "-f"]).arg(&pom);
+            run(maven.arg(option("-DoutputDirectory=", folder)))?;
+            for file in fs::read_dir(folder)? {
+                let file = file?.path();
+                if file.extension() == Some(OsStr::new("gz")) {
+                    run(Command::new("tar").arg("-xzf").arg(&file).arg("-C").arg(folder))?;
+                    fs::remove_file(file)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The class path of all jars.
+    pub fn class_path(&self) -> Result<PathBuf> {
+        Ok(self.folder()?.join("*"))
+    }
+}
+
+/// The toxiproxy server, built if it is not there yet. The version is one that Debian's own Go can build.
+pub fn toxiproxy() -> Result<PathBuf> {
+    let folder = once(&format!("toxiproxy-{TOXIPROXY}"), TOXIPROXY, |folder| {
+        let source = format!("github.com/Shopify/toxiproxy/v2/cmd/server@v{TOXIPROXY}");
+        run(Command::new("go").args(["install", &source]).env("GOBIN", folder)).map(drop)
+    })?;
+    Ok(folder.join("server"))
+}
+
+/// The Java to run with, and its major version.
+pub fn java() -> Result<(PathBuf, u32)> {
+    let java = env::var_os("JAVA_HOME").map_or("java".into(), |home| Path::new(&home).join("bin/java"));
+    let said = run(Command::new(&java).args(["--version"]))?;
+    let version = said.split_whitespace().nth(1).unwrap_or_default();
+    let major = version.split('.').next().and_then(|major| major.parse().ok());
+    let major = major.with_context(|| format!("{} says it is version {version:?}", java.display()))?;
+    ensure!(major >= JAVA, "Java {JAVA} is needed, this is {version}: {INSTALL}");
+    Ok((java, major))
+}
+
+/// Runs a command to its end; what it printed.
+pub fn run(command: &mut Command) -> Result<String> {
+    let program = command.get_program().display().to_string();
+    let output = match command.output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => bail!("{program} is missing: {INSTALL}"),
+        output => output.with_context(|| format!("cannot run {program}"))?,
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{program} failed: {}{}", last_lines(&said), last_lines(&complaint));
+    Ok(said.into_owned())
+}
+
+/// The end of a long text, where programs say why they stopped.
+pub fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
+}
+
+/// An option whose value is a path.
+pub fn option(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut option = std::ffi::OsString::from(name);
+    option.push(path);
+    option
+}
+
+/// A folder among the build outputs that is filled once. What was broken off is done again, and so is what was
+/// made by another recipe; of two processes one waits for the other.
+fn once(name: &str, recipe: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let engines = workspace.join(target).join("engines");
+    fs::create_dir_all(&engines).with_context(|| format!("cannot make {}", engines.display()))?;
+    let engines = engines.canonicalize()?;
+    let (folder, complete) = (engines.join(name), engines.join(name).join("complete"));
+    let lock = File::create(engines.join(format!("{name}.lock")))?;
+    lock.lock()?;
+    if fs::read_to_string(&complete).is_ok_and(|made_by| made_by == recipe) {
+        return Ok(folder);
+    }
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir(&folder)?;
+    fill(&folder).with_context(|| format!("cannot fetch {name}"))?;
+    fs::write(complete, recipe)?;
+    Ok(folder)
+}

@@ -1,0 +1,190 @@
+//! Two processes of each room, killed and started in the middle of events: nothing is lost, nothing is told
+//! twice, and everybody is told what a single process tells them.
+//!
+//! `TIDINGS_EVENTS` says how many events (`make soak` says 200,000), `TIDINGS_SEED` repeats who is killed.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use model::Millis;
+use runtime::{Clock, clock::Stopwatch};
+
+use crate::{
+    Luck,
+    house::{Engines, House, pause, until},
+    input::Input,
+    number,
+    told::{self, Canonical, Mails, missing, too_often},
+};
+
+/// Events of a usual run.
+const EVENTS: u64 = 3_000;
+/// Events of one request.
+const AT_ONCE: usize = 50;
+/// Who is killed is chosen anew so often, and a little later.
+const BETWEEN_KILLS: Duration = Duration::from_millis(2_000);
+const PLANS: [&str; 3] = ["soon", "slow", "notes"];
+/// A message that somebody had in hand when they were killed is told when their claim has run out, which is
+/// two minutes; this is how long nothing may be told before it counts as lost.
+const PATIENCE: Duration = Duration::from_secs(180);
+const ROOMS: [&[&str]; 8] = [
+    &["ingest"],
+    &["ingest"],
+    &["fanout"],
+    &["fanout"],
+    &["digest"],
+    &["digest"],
+    &["sender", "keeper"],
+    &["sender"],
+];
+
+#[test]
+fn soak_two_of_each_room_killed_and_started_tell_what_one_process_tells() {
+    let events = number("TIDINGS_EVENTS").unwrap_or(EVENTS);
+    let seed = number("TIDINGS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    let watch = Stopwatch::start();
+    println!("{events} events, TIDINGS_SEED={seed}");
+    let input = Input::new(events, Millis(Clock::real(0).now()));
+    let (expected, found) = thread::scope(|scope| {
+        let expected = scope.spawn(|| single(&input));
+        let found = several(&input, seed);
+        (expected.join().unwrap(), found)
+    });
+    let (expected, found) = (expected.unwrap(), found.unwrap());
+    for (of, lines) in &expected {
+        assert_eq!(found.get(of), Some(lines), "{of:?}, TIDINGS_SEED={seed}");
+    }
+    assert_eq!(found.len(), expected.len());
+    println!("{} series of entries are the same, {} s", found.len(), watch.elapsed().as_secs());
+}
+
+/// One process on engines of its own.
+fn single(input: &Input) -> Result<Canonical> {
+    let watch = Stopwatch::start();
+    let house = House::embedded()?;
+    house.say("/v1/facts", &input.facts)?;
+    pour(&house, input, Duration::ZERO)?;
+    let told = tell_all(&house, input)?;
+    println!("one process: told after {} s", watch.elapsed().as_secs());
+    told
+}
+
+/// Many, of which one is killed now and again.
+fn several(input: &Input, seed: u64) -> Result<Canonical> {
+    let watch = Stopwatch::start();
+    let (kafka, cql) = (engines::kafka()?, engines::cql()?);
+    println!("engines after {} s", watch.elapsed().as_secs());
+    let name = format!("several_{}", std::process::id());
+    // Half of them come back under their names, and the others as somebody new.
+    let house = House::on(&Engines { kafka, cql, name: &name, known: true }, &ROOMS)?;
+    println!("eight processes after {} s", watch.elapsed().as_secs());
+    for facts in input.facts.chunks(AT_ONCE) {
+        house.say("/v1/facts", facts)?;
+    }
+    let batches = u32::try_from(input.events.len().div_ceil(AT_ONCE))?;
+    // A small run takes as long as everybody needs to be killed once.
+    let rounds = u32::try_from(ROOMS.len())?;
+    let pace =
+        if input.events.len() < 20_000 { BETWEEN_KILLS * rounds * 3 / 2 / batches } else { Duration::ZERO };
+    let poured = AtomicBool::new(false);
+    let (pouring, kills) = thread::scope(|scope| {
+        let kills = scope.spawn(|| kill(&house, seed, &poured));
+        let releases = scope.spawn(|| {
+            while !poured.load(Ordering::SeqCst) {
+                pause(BETWEEN_KILLS * 2);
+                // Who is asked may be dead.
+                drop(PLANS.map(|plan| house.release(plan)));
+            }
+        });
+        let pouring = pour(&house, input, pace);
+        poured.store(true, Ordering::SeqCst);
+        releases.join().unwrap();
+        (pouring, kills.join().unwrap())
+    });
+    pouring.with_context(|| house.said())?;
+    println!("poured after {} s, {} kills", watch.elapsed().as_secs(), kills?);
+    house.ready()?;
+    let told = tell_all(&house, input).with_context(|| house.said())?;
+    println!(
+        "several processes: told after {} s, at most {} MiB each",
+        watch.elapsed().as_secs(),
+        house.memory()
+    );
+    told.with_context(|| house.said())
+}
+
+/// Says all events; every tenth request is said twice.
+fn pour(house: &House, input: &Input, pace: Duration) -> Result<()> {
+    for (n, events) in input.events.chunks(AT_ONCE).enumerate() {
+        house.say("/v1/changes", events)?;
+        if n % 10 == 0 {
+            house.say("/v1/changes", events)?;
+        }
+        pause(pace);
+    }
+    Ok(())
+}
+
+/// Kills and starts one after the other until all is said: first each of them once, then whom luck hits.
+fn kill(house: &House, seed: u64, poured: &AtomicBool) -> Result<usize> {
+    let mut luck = Luck(seed);
+    let mut waiting: Vec<usize> = (0..house.processes.len()).collect();
+    let mut kills = 0;
+    while !waiting.is_empty() || !poured.load(Ordering::SeqCst) {
+        pause(BETWEEN_KILLS + Duration::from_millis(luck.below(1_000)));
+        let victim = match waiting.len() {
+            0 => usize::try_from(luck.below(house.processes.len() as u64))?,
+            open => waiting.swap_remove(usize::try_from(luck.below(open as u64))?),
+        };
+        let process = &house.processes[victim];
+        ensure!(process.ended().is_none(), "{:?} ended by itself: {}", ROOMS[victim], process.said());
+        process.kill();
+        process.start()?;
+        kills += 1;
+    }
+    Ok(kills)
+}
+
+/// Closes windows until everything that is owed was told, and nothing is under way any more.
+fn tell_all(house: &House, input: &Input) -> Result<Result<Canonical>> {
+    let (mut mails, mut progress) = (Mails::default(), Stopwatch::start());
+    let mut before = 0;
+    loop {
+        drop(PLANS.map(|plan| house.release(plan)));
+        mails.look(house.outbox())?;
+        let counts = mails.counts();
+        if let Some(wrong) = too_often(&counts, &input.owed) {
+            return Ok(Err(anyhow::anyhow!(wrong)));
+        }
+        if counts == input.owed {
+            break;
+        }
+        if mails.len() > before {
+            (before, progress) = (mails.len(), Stopwatch::start());
+        }
+        let lost = missing(&counts, &input.owed);
+        ensure!(progress.elapsed() < PATIENCE, "{} mails, and not told: {lost:?}", mails.len());
+        pause(Duration::from_secs(1));
+    }
+    // Marks may still be owed to the days, and something told already may be on its way again.
+    until(PATIENCE, &|| Ok(house.lag().is_ok_and(|lag| lag == 0)))?;
+    until(PATIENCE, &|| Ok(waits(house, input)?.is_none()))?;
+    mails.look(house.outbox())?;
+    Ok(told::canonical(house, &mails, &input.persons))
+}
+
+/// Somebody of whose entries one waits still, or is not known as sent.
+fn waits(house: &House, input: &Input) -> Result<Option<String>> {
+    for person in &input.persons {
+        let days = house.days(person)?.to_string();
+        let waits = ["\"waiting\"", "\"being sent\"", "\"on its way\"", "carried over"];
+        if waits.iter().any(|word| days.contains(word)) {
+            return Ok(Some(person.clone()));
+        }
+    }
+    Ok(None)
+}

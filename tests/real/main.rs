@@ -1,0 +1,31 @@
+//! Houses of real processes on real engines: several processes of each room under kills, and what becomes of
+//! a house when its engines go away, come back, are slow or hold nonsense.
+//!
+//! Most of the time is spent waiting. Tests begin in the order of their names, two at a time on a small machine, and
+//! the names are such that the longest begin first and that not all engines run at once.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod brokers;
+mod faults;
+mod house;
+mod input;
+mod kills;
+mod nodes;
+mod nonsense;
+mod process;
+mod told;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// A small generator, so that a seed is a run.
+struct Luck(u64);
+
+impl Luck {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}

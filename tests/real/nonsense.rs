@@ -1,0 +1,127 @@
+//! Nonsense at the head of every topic, state that cannot be read, and a topic that was made anew: what is put aside,
+//! what stops, and what is said.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use model::Millis;
+use runtime::{Clock, clock::Stopwatch};
+use topic::{NewRecord, Topics as _};
+use topic_kafka::{Kafka, Settings};
+
+use crate::{
+    house::{Engines, House, PARTITIONS, pause, until},
+    input,
+    told::Mails,
+};
+
+/// What rooms read by their groups.
+const READ: [&str; 6] = ["changes", "events", "slices", "pending", "inbox", "ready"];
+const NOTES: u64 = 20;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn nonsense_at_the_head_of_each_topic_is_put_aside_and_what_follows_is_told() {
+    on("nonsense", |house, log| {
+        let nonsense: Vec<NewRecord> = READ.into_iter().flat_map(records).collect();
+        let appended = nonsense.len();
+        append(log, nonsense)?;
+        house.start()?;
+        tells(house, 0)?;
+        let items = house.quarantine()?;
+        let items = items.as_array().context("no list")?;
+        assert_eq!(items.len(), appended, "{items:?}");
+        for topic in READ {
+            let own = items.iter().filter(|item| item["topic"] == topic).count();
+            assert_eq!(own, PARTITIONS as usize, "{topic}: {items:?}");
+        }
+        house.alive()
+    });
+}
+
+#[test]
+fn windows_that_cannot_be_read_stop_the_process_and_it_says_where() {
+    on("unreadable", |house, log| {
+        append(log, records("windows"))?;
+        // It may be ready before it reads them.
+        drop(house.start());
+        ends(house, 1, "windows[")
+    });
+}
+
+#[test]
+fn a_topic_made_anew_stops_who_was_further_and_it_says_so() {
+    on("made_anew", |house, log| {
+        house.start()?;
+        tells(house, 0)?;
+        // A process that stands still does not see the topic go.
+        house.processes[0].signal("STOP")?;
+        runtime()?.block_on(log.remove(&["events".into()]))?;
+        house.migrate()?;
+        house.processes[0].signal("CONT")?;
+        ends(house, 1, "stands at offset")
+    });
+}
+
+/// A house in one process, not started, and the log that it will have.
+fn on(name: &str, check: impl FnOnce(&House, &Kafka) -> Result<()>) {
+    let watch = Stopwatch::start();
+    let (kafka, name) = (engines::kafka().unwrap(), format!("{name}_{}", std::process::id()));
+    let engines = Engines { kafka, cql: engines::cql().unwrap(), name: &name, known: false };
+    let house = House::closed(&engines, &[&["ingest", "fanout", "digest", "sender"]]).unwrap();
+    let log = Settings { prefix: engines.prefix(), ..Settings::at(kafka) };
+    let log = Kafka::open(log, Clock::real(0)).unwrap();
+    check(&house, &log).with_context(|| house.said()).unwrap();
+    println!("{name}: {} s", watch.elapsed().as_secs());
+}
+
+/// One for each partition.
+fn records(topic: &str) -> Vec<NewRecord> {
+    let record = |partition| NewRecord {
+        topic: topic.into(),
+        partition,
+        key: b"nonsense".to_vec(),
+        value: Some(vec![0xc3, 0x01, 0xff, 0x00, 0x7b]),
+        headers: Vec::new(),
+    };
+    (0..PARTITIONS).map(record).collect()
+}
+
+fn append(log: &Kafka, records: Vec<NewRecord>) -> Result<()> {
+    Ok(runtime()?.block_on(log.append(records))?)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+/// Notes for some, each of which is told.
+fn tells(house: &House, from: u64) -> Result<()> {
+    let now = Millis(Clock::real(0).now()).to_string();
+    let profiles: Vec<String> = (0..NOTES).map(|reader| input::profile(reader, None)).collect();
+    house.say("/v1/facts", &profiles)?;
+    let notes = (0..NOTES).map(|reader| input::note(&format!("note:{}", from + reader), reader, &now));
+    house.say("/v1/changes", &notes.collect::<Vec<_>>())?;
+    let waited = Stopwatch::start();
+    let mut mails = Mails::default();
+    while mails.len() < NOTES as usize && waited.elapsed() < PATIENCE {
+        house.alive()?;
+        house.release("notes")?;
+        mails.look(house.outbox())?;
+        pause(Duration::from_millis(500));
+    }
+    let counts = mails.counts();
+    assert_eq!(counts.len(), NOTES as usize, "{counts:?}");
+    assert!(counts.values().all(|count| *count == 1), "{counts:?}");
+    Ok(())
+}
+
+/// The process ends with this code, and its last words say so.
+fn ends(house: &House, code: i32, says: &str) -> Result<()> {
+    let process = &house.processes[0];
+    until(PATIENCE, &|| Ok(process.ended().is_some())).context("it goes on")?;
+    assert_eq!(process.ended().and_then(|status| status.code()), Some(code), "{}", process.said());
+    let said = process.said();
+    assert!(said.contains(says), "{said}");
+    Ok(())
+}
