@@ -55,8 +55,8 @@ pub fn slow(proxies: &[Proxy]) -> Fault<'_> {
     Fault {
         name: "all answers are half a second late",
         begin: Box::new(|| proxies.iter().try_for_each(|proxy| proxy.latency(500))),
-        lasts: Duration::from_secs(5),
-        goes_on: true,
+        lasts: Duration::from_secs(15),
+        goes_on: false,
         end: Box::new(|| proxies.iter().try_for_each(Proxy::heal)),
     }
 }
@@ -91,7 +91,10 @@ pub fn try_all(engines: &Engines<'_>, faults: &[Fault<'_>]) -> Result<()> {
 #[derive(Default)]
 struct Trickle {
     owed: Mutex<Counts>,
-    ends: AtomicBool,
+    /// No more is written.
+    written: AtomicBool,
+    /// No more is to be told.
+    told: AtomicBool,
 }
 
 impl Trickle {
@@ -99,23 +102,16 @@ impl Trickle {
     fn during(&self, house: &House, fault: &Fault<'_>) -> Result<()> {
         thread::scope(|scope| {
             let writes = scope.spawn(|| self.write(house, fault.name));
-            let releases = scope.spawn(|| self.release(house));
+            scope.spawn(|| self.release(house));
             let went = self.watch(house, fault);
-            self.ends.store(true, Ordering::SeqCst);
-            let wrote = writes.join().map_err(|_| anyhow!("the writer panicked"));
-            releases.join().map_err(|_| anyhow!("who releases panicked"))?;
-            went.and(wrote?)
+            self.written.store(true, Ordering::SeqCst);
+            let wrote = writes.join().unwrap_or_else(|_| Err(anyhow!("who writes panicked")));
+            let told = went.and(wrote).and_then(|()| self.told(house, "all of it"));
+            self.told.store(true, Ordering::SeqCst);
+            told
         })?;
-        self.ends.store(false, Ordering::SeqCst);
-        let last = thread::scope(|scope| {
-            let releases = scope.spawn(|| self.release(house));
-            let last = self.told(house, "all of it");
-            self.ends.store(true, Ordering::SeqCst);
-            releases.join().map_err(|_| anyhow!("who releases panicked"))?;
-            last
-        });
-        last?;
         until(TELLING, &|| Ok(house.lag().is_ok_and(|lag| lag == 0))).context("something lags for ever")?;
+        // Whatever was under way twice has come by now.
         self.told(house, "still")
     }
 
@@ -171,7 +167,7 @@ impl Trickle {
         let profiles: Vec<String> = (0..READERS).map(|reader| input::profile(reader, None)).collect();
         house.say("/v1/facts", &profiles)?;
         for number in 0.. {
-            if self.ends.load(Ordering::SeqCst) {
+            if self.written.load(Ordering::SeqCst) {
                 break;
             }
             let (reader, now) = (number % READERS, Millis(Clock::real(0).now()).to_string());
@@ -184,7 +180,7 @@ impl Trickle {
     }
 
     fn release(&self, house: &House) {
-        while !self.ends.load(Ordering::SeqCst) {
+        while !self.told.load(Ordering::SeqCst) {
             // Who is asked may have no engine to ask.
             drop(house.release("notes"));
             pause(BETWEEN_RELEASES);

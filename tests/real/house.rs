@@ -2,7 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,6 +21,8 @@ const OPENING: Duration = Duration::from_secs(90);
 /// How long somebody says the same again. Longer than any engine is away.
 const SAYING: Duration = Duration::from_secs(240);
 const BETWEEN: Duration = Duration::from_millis(100);
+/// Tables are laid out for one house after the other: a cluster agrees on one change at a time.
+static LAYING_OUT: Mutex<()> = Mutex::new(());
 /// Of each topic that lies by person or subject.
 pub const PARTITIONS: u32 = 8;
 
@@ -75,7 +80,7 @@ impl House {
         let (mut usual, outbox) = usual(folder.path());
         usual.extend(production(engines));
         let migration = Process::new(folder.path().join("migration"), &["migrate"], usual.clone())?;
-        migration.run().context("migrate")?;
+        migrate(&migration)?;
         let process = |(number, rooms): (usize, &&[&str])| {
             let mut environment = usual.clone();
             if engines.known && number % 2 == 0 {
@@ -92,7 +97,7 @@ impl House {
 
     /// Makes what is missing in the engines.
     pub fn migrate(&self) -> Result<()> {
-        self.migration.as_ref().map_or(Ok(()), |migration| migration.run().map(drop)).context("migrate")
+        self.migration.as_ref().map_or(Ok(()), migrate)
     }
 
     /// Starts all processes and waits until they are ready.
@@ -187,6 +192,11 @@ impl House {
     fn door(&self) -> &Process {
         &self.processes[self.turn.fetch_add(1, Ordering::Relaxed) % self.doors]
     }
+}
+
+fn migrate(migration: &Process) -> Result<()> {
+    let _alone = LAYING_OUT.lock();
+    migration.run().map(drop).context("migrate")
 }
 
 /// What holds on all engines, and where the mails are.

@@ -5,6 +5,10 @@
 //! the names are such that the longest begin first and that not all engines run at once.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::print_stdout,
+    reason = "who waits for minutes wants to know for what, and how long each thing took"
+)]
 
 mod brokers;
 mod faults;

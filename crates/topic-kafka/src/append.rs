@@ -63,7 +63,7 @@ impl Appender {
                 let sent = producer.send(base_record(record, &wire, stamp, flight.clone()));
                 let Err((error, _)) = sent else { break None };
                 match code(&error) {
-                    Some(Code::QueueFull) => tokio::time::sleep(ROOM).await,
+                    Some(Code::QueueFull) => runtime::retry::wait(ROOM).await,
                     // It is there, so what the producer knows is old: a topic of that name was taken away.
                     Some(Code::UnknownPartition | Code::UnknownTopic) if !asked => {
                         asked = true;

@@ -241,7 +241,7 @@ impl Member for KafkaMember {
             };
             let later = async {
                 match again {
-                    Some(wait) => tokio::time::sleep(wait).await,
+                    Some(wait) => runtime::retry::wait(wait).await,
                     None => pending().await,
                 }
             };

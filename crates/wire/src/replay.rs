@@ -202,38 +202,17 @@ mod instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sample() -> Replay {
-        Replay {
-            id: "2026-11-21T090000-4f1c".to_owned(),
-            by: "ann@desk".to_owned(),
-            began: Millis::parse("2026-11-21T09:00:00Z").unwrap(),
-            topic: "events".to_owned(),
-            asked: "from 2026-11-20T09:00:00.000Z".to_owned(),
-            tells_missing: true,
-            per_second: 200,
-            state: ReplayState::Running,
-            why: Some("the log is busy".to_owned()),
-            parts: vec![
-                ReplayPart { partition: 0, from: 3, to: 9, next: 5 },
-                ReplayPart::new(1, u64::from(u32::MAX) + 7, 2),
-            ],
-            appended: 2,
-            passed: 1,
-            expired: 1,
-            at: Millis::parse("2026-11-21T09:00:01.500Z").unwrap(),
-        }
-    }
+    use crate::tests::samples;
 
     #[test]
     fn a_replay_comes_back() {
-        let replay = sample();
+        let replay = samples::replay();
         assert_eq!(decode(&encode(&replay).unwrap()).unwrap(), replay);
         let json = serde_json::to_value(&replay).unwrap();
         assert_eq!((&json["began"], &json["state"]), (&"2026-11-21T09:00:00.000Z".into(), &"running".into()));
         assert_eq!(serde_json::from_value::<Replay>(json).unwrap(), replay);
         for state in [ReplayState::Planned, ReplayState::Stopped, ReplayState::Failed, ReplayState::Done] {
-            let replay = Replay { state, why: None, ..sample() };
+            let replay = Replay { state, why: None, ..samples::replay() };
             assert_eq!(decode(&encode(&replay).unwrap()).unwrap(), replay);
         }
         let whole = encode(&replay).unwrap();

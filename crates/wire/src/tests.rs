@@ -4,7 +4,7 @@ mod arbitrary;
 mod archive;
 mod cloud;
 mod older;
-mod samples;
+pub(crate) mod samples;
 mod upstream;
 
 use std::{collections::BTreeMap, fmt::Debug, fs, path::PathBuf, sync::LazyLock};
@@ -22,7 +22,7 @@ use serde_json::Value;
 use crate::{
     Cloud, Quarantined, Undecodable, Unusable, change, change::ChangeDto, codec::Codec, event,
     event::EventDto, fingerprint, inbox, inbox::InboxDto, key, pending, pending::PendingDto, quarantined,
-    quarantined::QuarantinedDto, ready, ready::ReadyDto, slice, slice::SliceDto, topics, window,
+    quarantined::QuarantinedDto, ready, ready::ReadyDto, replay, slice, slice::SliceDto, topics, window,
     window::WindowDto,
 };
 
@@ -110,6 +110,9 @@ fn samples() -> Vec<Sample> {
             describe(QuarantinedDto::of(&samples::quarantined())),
             |bytes| quarantined::decode(bytes).map(|record| describe(QuarantinedDto::of(&record))),
         ),
+        sample("replay", replay::encode(&samples::replay()).unwrap(), describe(samples::replay()), |bytes| {
+            replay::decode(bytes).map(describe)
+        }),
         sample(
             "change",
             change::encode(&samples::change()).unwrap(),
@@ -464,7 +467,7 @@ fn schema_text(name: &str) -> String {
 }
 
 /// The schemas, their versions and their fingerprints.
-const VERSIONS: [(&str, u32, &str); 9] = [
+const VERSIONS: [(&str, u32, &str); 10] = [
     ("archive", 1, "0f0856096ec977bd"),
     ("change", 2, "b58d14ad4220fee6"),
     ("event", 2, "a5079a780a680505"),
@@ -472,6 +475,7 @@ const VERSIONS: [(&str, u32, &str); 9] = [
     ("pending", 1, "77cbf9341c05d1f3"),
     ("quarantined", 2, "9c279e9c1afb97dd"),
     ("ready", 2, "6bb768801080a73a"),
+    ("replay", 1, "17b5da06036bb539"),
     ("slice", 1, "ef45482c0dcb8dc7"),
     ("window", 2, "5701565c9fce7e28"),
 ];
@@ -621,6 +625,7 @@ fn read_with(schema: &str, codec: &Codec, bytes: &[u8]) -> Result<Value, Undecod
         "slice" => describe(codec.decode::<SliceDto<'_>>(bytes)?),
         "quarantined" => describe(codec.decode::<QuarantinedDto<'_>>(bytes)?),
         "change" => describe(codec.decode::<ChangeDto<'_>>(bytes)?),
+        "replay" => describe(codec.decode::<replay::Replay>(bytes)?),
         _ => unreachable!("{schema}"),
     })
 }

@@ -32,7 +32,9 @@ impl Engines {
             let line = line.context("what the engines say")?;
             println!("{line}");
             let set = line.strip_prefix("export ").and_then(|set| set.split_once('='));
-            engines.variables.extend(set.map(|(name, value)| (name.to_owned(), value.trim_matches('\'').to_owned())));
+            engines
+                .variables
+                .extend(set.map(|(name, value)| (name.to_owned(), value.trim_matches('\'').to_owned())));
             if engines.variables.len() == VARIABLES.len() {
                 return Ok(engines);
             }

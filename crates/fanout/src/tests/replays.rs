@@ -86,7 +86,9 @@ async fn check(events: &[Event], later: &[&str], there: &[&str]) {
         for (who, since) in later.iter().map(|who| (who, after)).chain(there.iter().map(|who| (who, before)))
         {
             let here = place("52.5,13.4");
-            let crowds = [Crowd::Everyone, Crowd::Followers(subject("author:7"))].into_iter().chain(here.cells().into_iter().map(Crowd::Cell));
+            let crowds = [Crowd::Everyone, Crowd::Followers(subject("author:7"))]
+                .into_iter()
+                .chain(here.cells().into_iter().map(Crowd::Cell));
             let enrolment = |crowd| Enrolment {
                 tenant: tenant(),
                 person: person(who),

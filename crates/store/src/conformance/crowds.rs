@@ -144,9 +144,14 @@ async fn since_when(harness: &mut dyn Harness) -> Kept {
     let mut store = harness.open().await?;
     for crowd in one_of_each()? {
         let of = (tenant("main")?, person("ann")?, crowd.clone());
-        for (version, on, expected) in
-            [(5, true, Some(5)), (7, true, Some(7)), (6, true, Some(7)), (8, false, None), (-3, true, None), (9, true, Some(9))]
-        {
+        for (version, on, expected) in [
+            (5, true, Some(5)),
+            (7, true, Some(7)),
+            (6, true, Some(7)),
+            (8, false, None),
+            (-3, true, None),
+            (9, true, Some(9)),
+        ] {
             store.enrol(vec![enrolment("ann", &crowd, version, on)?]).await?;
             same(&crowd, &store.enrolled(std::slice::from_ref(&of)).await?, &vec![expected])?;
         }

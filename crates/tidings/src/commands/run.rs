@@ -17,11 +17,7 @@ use crate::{
 };
 
 pub fn run(config: Config, asked: &cli::Run, out: Out) -> Result<(), Failure> {
-    let rooms = asked.rooms.iter().copied().collect();
-    live::run(|config| process(config, rooms), config, out)
-}
-
-fn process(config: Config, rooms: BTreeSet<Room>) -> Result<Process, Failure> {
+    let rooms: BTreeSet<Room> = asked.rooms.iter().copied().collect();
     let Engine::Production(_) = config.engine else {
         return Err(Failure::refused(
             "rooms of several processes need engines that they can share: `engine: production`; \
@@ -32,8 +28,11 @@ fn process(config: Config, rooms: BTreeSet<Room>) -> Result<Process, Failure> {
         return Err(Failure::refused("a demo has one clock, and so one process: `tidings up --demo`"));
     }
     let secret = secret(&config, &rooms)?;
-    let data = DataDir::share(&config.data_dir, rooms.contains(&Room::Ingest))?;
-    Ok(Process { config, data, secret, rooms, migrates: false })
+    let process = |config: Config| {
+        let data = DataDir::share(&config.data_dir, rooms.contains(&Room::Ingest))?;
+        Ok(Process { config, data, secret, rooms, migrates: false })
+    };
+    live::run(process, config, out)
 }
 
 /// What links are signed with where they are made, and known by where they come back. Never a fresh one: with

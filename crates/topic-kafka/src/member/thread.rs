@@ -170,6 +170,11 @@ impl Thread {
                 ),
                 _,
             ) => TopicError::Refused(format!("the group does not let us in: {code}")),
+            // After the broker stood still, two of our own requests to join may have waited there, and the later
+            // fenced the earlier. Who joins anew is let in.
+            (_, KafkaError::MessageConsumptionFatal(Code::FencedInstanceId)) => {
+                TopicError::Busy("somebody of our instance name has joined; we join anew".to_owned())
+            }
             (Some(Code::UnsupportedVersion | Code::UnsupportedFeature | Code::UnsupportedAssignor), _)
             | (_, KafkaError::MessageConsumptionFatal(_)) => {
                 TopicError::Broken(format!("the group cannot go on: {error}"))

@@ -27,6 +27,8 @@ use crate::{
 
 /// One try of a call that may be tried again.
 const TRY: Duration = Duration::from_secs(10);
+/// The same of an abort, between which delivery reports are looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// How long to wait before it is.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long one look for delivery reports takes; it takes all of it, whatever comes.
@@ -110,7 +112,6 @@ impl Transactor {
     /// Writes a turn. Blocks. What comes after the end of everything is not done any more: a process that
     /// was killed would not have done it either.
     pub fn commit(&self, shared: &Shared, write: &Write<'_>) -> Result<(), Failure> {
-        tracing::debug!("DBG commit begins");
         let began = Stopwatch::start();
         let done = self
             .retried(shared, &began, "beginning", || self.producer.begin_transaction())
@@ -129,7 +130,7 @@ impl Transactor {
             Err(Step::Abort(why, code)) => (why, code),
         };
         let began = Stopwatch::start();
-        match self.retried(shared, &began, "aborting", || self.producer.abort_transaction(TRY)) {
+        match self.retried(shared, &began, "aborting", || self.producer.abort_transaction(LOOK_AGAIN)) {
             Err(Step::Abort(why, _) | Step::Dead(why)) => Err(Failure::lost(why)),
             Ok(()) => Err(Failure { why, code, aborted: true }),
         }
@@ -195,6 +196,8 @@ impl Transactor {
             if !again || began.elapsed() > self.most {
                 return Err(step(what, &error));
             }
+            // Reports that nobody has looked at count as being in flight, and an abort waits for those.
+            self.producer.poll(Duration::ZERO);
             shared.wait(PAUSE);
         }
     }

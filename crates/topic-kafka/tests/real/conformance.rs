@@ -73,7 +73,6 @@ impl Harness for Cluster {
 
 /// Runs promises, several at a time, and prints how long each took.
 async fn all_kept(protocol: Protocol, which: impl Fn(&Promise) -> bool) {
-    drop(tracing_subscriber::fmt().with_env_filter("debug").with_writer(std::io::stderr).try_init());
     let begun = Stopwatch::start();
     let kept = promises().into_iter().rev().filter(|promise| which(promise)).map(|promise| async move {
         let took = Stopwatch::start();

@@ -12,7 +12,10 @@ use model::{
 };
 use serde_json::json;
 
-use crate::{Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined};
+use crate::{
+    Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined,
+    replay::{Replay, ReplayPart, ReplayState},
+};
 
 pub(super) fn at(text: &str) -> Millis {
     Millis::parse(text).unwrap()
@@ -256,6 +259,28 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
         ),
         ("deferred", delivery(Outcome::Deferred { until: at("2026-11-21T09:00:00Z"), ready: ready() })),
     ]
+}
+
+pub(crate) fn replay() -> Replay {
+    Replay {
+        id: "2026-11-21T090000-4f1c".to_owned(),
+        by: "ann@desk".to_owned(),
+        began: at("2026-11-21T09:00:00Z"),
+        topic: "events".to_owned(),
+        asked: "from 2026-11-20T09:00:00.000Z".to_owned(),
+        tells_missing: true,
+        per_second: 200,
+        state: ReplayState::Running,
+        why: Some("the log is busy".to_owned()),
+        parts: vec![
+            ReplayPart { partition: 0, from: 3, to: 9, next: 5 },
+            ReplayPart::new(1, u64::from(u32::MAX) + 7, 2),
+        ],
+        appended: 2,
+        passed: 1,
+        expired: 1,
+        at: at("2026-11-21T09:00:01.500Z"),
+    }
 }
 
 pub(super) fn quarantined() -> Quarantined {
