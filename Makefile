@@ -5,6 +5,7 @@
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 KILLS ?= 50
+EVENTS ?= 200000
 
 .DEFAULT_GOAL := help
 .PHONY: help setup up engines test soak bench fmt
@@ -37,9 +38,9 @@ test: ## runs the whole gate: format, checks, lints, tests, documentation, plant
 	@setup/prepare.sh test
 	@cargo xtask ci
 
-soak: ## kills and restarts the real process KILLS=50 times and counts what was told
+soak: ## kills and restarts the real process KILLS=50 times, and eight processes under EVENTS=200000
 	@setup/prepare.sh test
-	TIDINGS_KILLS=$(KILLS) cargo test --package tests --features faults -- soak --nocapture
+	TIDINGS_KILLS=$(KILLS) TIDINGS_EVENTS=$(EVENTS) cargo test --package tests --features faults -- soak --nocapture
 
 bench: ## measures; ARGS='NAME ...' says what, ARGS=list what there is
 	@setup/prepare.sh up
