@@ -15,7 +15,7 @@ fn a_log_that_is_away_or_slow_or_breaks_off_loses_nothing_and_tells_nothing_twic
     let kafka = Kafka::start(KafkaOptions { behind_proxy: true, ..KafkaOptions::default() }).unwrap();
     let bootstrap = kafka.bootstrap();
     let name = format!("log_faults_{}", std::process::id());
-    let engines = Engines { kafka: &bootstrap, cql: engines::cql().unwrap(), name: &name, known: false };
+    let engines = Engines { kafka: &bootstrap, cql: engines::cql().unwrap(), name: &name, known: true };
     let faults = [
         Fault {
             name: "the broker is away",

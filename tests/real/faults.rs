@@ -56,7 +56,7 @@ pub fn slow(proxies: &[Proxy]) -> Fault<'_> {
         name: "all answers are half a second late",
         begin: Box::new(|| proxies.iter().try_for_each(|proxy| proxy.latency(500))),
         lasts: Duration::from_secs(15),
-        goes_on: false,
+        goes_on: true,
         end: Box::new(|| proxies.iter().try_for_each(Proxy::heal)),
     }
 }

@@ -17,7 +17,7 @@ fn a_store_that_is_away_or_slow_or_breaks_off_loses_nothing_and_tells_nothing_tw
     let cassandra = Cassandra::start(options).unwrap();
     let points = cassandra.contact_points().join(",");
     let name = format!("store_faults_{}", std::process::id());
-    let engines = Engines { kafka: engines::kafka().unwrap(), cql: &points, name: &name, known: false };
+    let engines = Engines { kafka: engines::kafka().unwrap(), cql: &points, name: &name, known: true };
     let all = |act: fn(&Cassandra, usize) -> Result<()>| (0..3).try_for_each(|node| act(&cassandra, node));
     let faults = [
         Fault {
