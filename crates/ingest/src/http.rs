@@ -16,7 +16,7 @@ use axum::{
 use model::{Millis, Tenant};
 use runtime::clock::Stopwatch;
 use tokio::{sync::Semaphore, time::timeout};
-use topic::Headers;
+use topic::{Headers, port::Standing};
 use wire::{
     Cloud, CloudError, Schemas,
     cloud::{BODY_BYTES_MAX, parse_many},
@@ -199,7 +199,7 @@ impl Desk {
         let mut lag = 0_u64;
         for (group, topic) in LAG_OF {
             let standing = self.http.ports.topics.standing(group, topic).await?;
-            lag += standing.iter().map(|at| at.end.saturating_sub(at.committed)).sum::<u64>();
+            lag += standing.iter().map(Standing::lag).sum::<u64>();
         }
         Ok(lag)
     }

@@ -19,7 +19,7 @@ use anyhow::{Context as _, bail, ensure};
 use model::{Millis, partition::Partitions};
 use runtime::retry;
 use serde::Serialize;
-use topic::{Retention, TopicError, TopicName, TopicSpec, Topics};
+use topic::{Retention, TopicError, TopicName, TopicSpec, Topics, port::Standing};
 use wire::{replay::Replay, topics};
 
 use crate::{
@@ -187,7 +187,7 @@ async fn obstacles(log: &dyn Topics) -> anyhow::Result<Vec<String>> {
     let keyed = keyed();
     for (group, topic) in read(&keyed) {
         let standing = patiently(|| log.standing(group, topic)).await?;
-        let lag: u64 = standing.iter().map(|at| at.end.saturating_sub(at.committed)).sum();
+        let lag: u64 = standing.iter().map(Standing::lag).sum();
         if lag > 0 {
             obstacles.push(format!(
                 "group `{group}` has {lag} records of `{topic}` to read: run the house without intake until nothing lags"

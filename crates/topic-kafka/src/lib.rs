@@ -242,7 +242,7 @@ impl Inner {
                 end,
             })
             .collect();
-        let near = |s: &&Standing| (1..=MARKS_MOST).contains(&s.end.saturating_sub(s.committed));
+        let near = |s: &&Standing| (1..=MARKS_MOST).contains(&s.lag());
         let near: Vec<(u32, u64)> = out.iter().filter(near).map(|s| (s.partition, s.committed)).collect();
         if !near.is_empty() {
             let bare = self.lookers.bare(&self.settings, &self.voice, &named.wire, &near)?;

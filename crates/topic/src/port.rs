@@ -123,6 +123,13 @@ pub struct Standing {
     pub end: u64,
 }
 
+impl Standing {
+    /// Offsets that the group has not read.
+    pub fn lag(&self) -> u64 {
+        self.end.saturating_sub(self.committed)
+    }
+}
+
 /// Why an operation failed; each asks for something else.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TopicError {

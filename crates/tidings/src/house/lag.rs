@@ -78,7 +78,7 @@ impl Lag {
             let mut aged = stream::iter(standings).map(age).buffer_unordered(LOOKS);
             while let Some((seconds, standing)) = aged.try_next().await? {
                 let labels = [&reading.group, &reading.topic, &standing.partition.to_string()];
-                let lag = standing.end.saturating_sub(standing.committed);
+                let lag = standing.lag();
                 self.records.with_label_values(&labels).set(i64::try_from(lag).unwrap_or(i64::MAX));
                 self.seconds.with_label_values(&labels).set(seconds);
             }

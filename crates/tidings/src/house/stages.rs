@@ -101,7 +101,7 @@ pub async fn views(log: &dyn Topics, readings: &[Reading]) -> anyhow::Result<Vec
         let committed = standings.iter().map(|standing| standing.committed).sum();
         let end = standings.iter().map(|standing| standing.end).sum();
         // Per partition, so that one read ahead never hides one that lags.
-        let lag = standings.iter().map(|standing| standing.end.saturating_sub(standing.committed)).sum();
+        let lag = standings.iter().map(Standing::lag).sum();
         let Reading { name, topic, group, .. } = reading.clone();
         Ok(StageView { name, topic, group, committed, end, lag })
     };

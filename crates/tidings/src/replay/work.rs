@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use model::Millis;
-use topic::{NewRecord, Record, Topics};
+use topic::{NewRecord, Record, Topics, port::Standing};
 use wire::{
     replay::{Again, Replay},
     topics,
@@ -68,7 +68,7 @@ pub async fn behind(log: &dyn Topics) -> anyhow::Result<u64> {
     for stage in STAGES {
         for topic in stage.topics {
             let standing = log.standing(stage.group, topic).await?;
-            behind += standing.iter().map(|at| at.end.saturating_sub(at.committed)).sum::<u64>();
+            behind += standing.iter().map(Standing::lag).sum::<u64>();
         }
     }
     Ok(behind)
