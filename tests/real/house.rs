@@ -208,6 +208,8 @@ fn usual(folder: &Path) -> (Vec<(String, String)>, PathBuf) {
         ("CATALOGUE", catalogue.display().to_string()),
         ("LISTEN", "127.0.0.1:0".to_owned()),
         ("OUTBOX", outbox_),
+        // What a killed sender had in hand is not waited for long.
+        ("LIMITS_HAND_OVER", "10s".to_owned()),
         ("PARTITIONS", partitions),
         ("SECRET", "5e".repeat(32)),
     ];

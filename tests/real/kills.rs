@@ -28,8 +28,8 @@ const AT_ONCE: usize = 50;
 /// Who is killed is chosen anew so often, and a little later.
 const BETWEEN_KILLS: Duration = Duration::from_millis(2_000);
 const PLANS: [&str; 3] = ["soon", "slow", "notes"];
-/// A message that somebody had in hand when they were killed is told when their claim has run out, which is
-/// two minutes; this is how long nothing may be told before it counts as lost.
+/// How long nothing may be told before it counts as lost: claims of the killed run out, sessions too, and
+/// machines are slow.
 const PATIENCE: Duration = Duration::from_secs(180);
 const ROOMS: [&[&str]; 8] = [
     &["ingest"],
@@ -66,7 +66,7 @@ fn soak_two_of_each_room_killed_and_started_tell_what_one_process_tells() {
 fn single(input: &Input) -> Result<Canonical> {
     let watch = Stopwatch::start();
     let house = House::embedded()?;
-    house.say("/v1/facts", &input.facts)?;
+    tell_facts(&house, input)?;
     pour(&house, input, Duration::ZERO)?;
     let told = tell_all(&house, input)?;
     println!("one process: told after {} s", watch.elapsed().as_secs());
@@ -82,9 +82,7 @@ fn several(input: &Input, seed: u64) -> Result<Canonical> {
     // Half of them come back under their names, and the others as somebody new.
     let house = House::on(&Engines { kafka, cql, name: &name, known: true }, &ROOMS)?;
     println!("eight processes after {} s", watch.elapsed().as_secs());
-    for facts in input.facts.chunks(AT_ONCE) {
-        house.say("/v1/facts", facts)?;
-    }
+    tell_facts(&house, input)?;
     let batches = u32::try_from(input.events.len().div_ceil(AT_ONCE))?;
     // A small run takes as long as everybody needs to be killed once.
     let rounds = u32::try_from(ROOMS.len())?;
@@ -115,6 +113,10 @@ fn several(input: &Input, seed: u64) -> Result<Canonical> {
         house.memory()
     );
     told.with_context(|| house.said())
+}
+
+fn tell_facts(house: &House, input: &Input) -> Result<()> {
+    input.facts.chunks(AT_ONCE).try_for_each(|facts| house.say("/v1/facts", facts))
 }
 
 /// Says all events; every tenth request is said twice.

@@ -7,6 +7,7 @@
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use model::{Tenant, partition::Partitions};
@@ -80,6 +81,8 @@ pub struct Log {
 pub struct Limits {
     /// Records that any stage may be behind before intake answers 429.
     pub lag: u64,
+    /// How long one message may be in the hands of whoever sends it, before nobody knows what became of it.
+    pub hand_over: Duration,
 }
 
 /// Why a configuration is refused: every reason, each a line with its place.

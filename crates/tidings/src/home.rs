@@ -125,6 +125,7 @@ impl Site {
         settings.rooms = self.rooms.clone();
         settings.partitions = *partitions;
         settings.measure_lag = Some(MEASURE_LAG);
+        settings.sender.claim_ms = i64::try_from(limits.hand_over.as_millis()).unwrap_or(i64::MAX);
         if let Engine::Production(_) = self.config.engine {
             settings.look_again = Some(LOOK_AGAIN);
         }

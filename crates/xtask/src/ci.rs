@@ -6,10 +6,9 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use crate::{
-    engines::Engines,
-    faults,
+    faults, lanes,
     shell::{self, House},
-    tally::{Tally, TestRun},
+    tally::Tally,
     tidy,
 };
 
@@ -47,7 +46,7 @@ impl Stage {
             Self::Tidy => tidy::run(house, &[]),
             Self::Clippy => single(house, &workspace(&["clippy", "--all-targets"])),
             Self::Build => single(house, &workspace(&["build"])),
-            Self::Test => tests(house),
+            Self::Test => lanes::run(house),
             Self::Doc => single(house, &workspace(&["doc", "--no-deps"])),
             Self::Faults => faults::run(house, &[]),
         }
@@ -100,20 +99,4 @@ pub fn workspace<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 /// A stage that passes or fails as a whole.
 fn single(house: &House, arguments: &[&str]) -> Result<Tally> {
     Ok(Tally::one(shell::succeeds(&mut house.cargo(arguments))?))
-}
-
-/// All tests, counted one by one while their output is shown.
-fn tests(house: &House) -> Result<Tally> {
-    let mut run = TestRun::default();
-    let mut command = house.cargo(&workspace(&["test", "--no-fail-fast"]));
-    let engines = Engines::start(house)?;
-    // Colours would stand in the middle of the lines that are counted.
-    let succeeded = shell::listen(engines.tell(&mut command).env("CARGO_TERM_COLOR", "never"), |line| {
-        println!("{line}");
-        run.hear(line);
-    })?;
-    if run.ignored > 0 {
-        println!("{} ignored tests count as failed", run.ignored);
-    }
-    Ok(run.tally(succeeded))
 }

@@ -8,6 +8,7 @@
 mod ci;
 mod engines;
 mod faults;
+mod lanes;
 mod lex;
 mod manifest;
 mod shell;

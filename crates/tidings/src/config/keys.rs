@@ -62,13 +62,14 @@ pub const DEMO: &str = "demo";
 pub const LOG_FILTER: &str = "log.filter";
 pub const LOG_FORMAT: &str = "log.format";
 pub const LIMITS_LAG: &str = "limits.lag";
+pub const LIMITS_HAND_OVER: &str = "limits.hand_over";
 
 /// The engines of one machine, or of many.
 pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 47] = [
+pub const KEYS: [Key; 48] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -141,6 +142,12 @@ pub const KEYS: [Key; 47] = [
         "TIDINGS_LIMITS_LAG",
         Some("100000"),
         "records a stage may be behind before intake answers 429",
+    ),
+    key(
+        LIMITS_HAND_OVER,
+        "TIDINGS_LIMITS_HAND_OVER",
+        Some("2m"),
+        "how long handing over one message may take; a killed sender's message waits as long",
     ),
     of(Form::List, KAFKA_BROKERS, "TIDINGS_KAFKA_BROKERS", "some brokers, as host:port"),
     key(KAFKA_PREFIX, "TIDINGS_KAFKA_PREFIX", Some(""), "before the names of topics and groups"),

@@ -13,7 +13,7 @@ use super::{
     Config, Engine, Limits, Log, Refused,
     keys::{self, API_KEY_FILE_VARIABLE, KEYS},
     merge::{Merge, Source},
-    parse::{bytes, format, log_filter, parsed, public_url, word},
+    parse::{bytes, duration, format, log_filter, parsed, public_url, word},
     production,
 };
 
@@ -61,6 +61,7 @@ impl Merge<'_> {
         let filter = self.take(keys::LOG_FILTER, log_filter);
         let format = self.take(keys::LOG_FORMAT, format);
         let lag = self.take(keys::LIMITS_LAG, parsed("is no whole number"));
+        let hand_over = self.take(keys::LIMITS_HAND_OVER, duration);
         let engine = self.engine(demo);
         // Everything was looked at by now, so that every problem is told and not only the first.
         let config = (|| {
@@ -79,7 +80,7 @@ impl Merge<'_> {
                 disk_reserve: disk_reserve?,
                 demo: demo?,
                 log: Log { filter: filter?, format: format? },
-                limits: Limits { lag: lag? },
+                limits: Limits { lag: lag?, hand_over: hand_over? },
             })
         })();
         let sources = self.sources();

@@ -1,0 +1,117 @@
+//! All tests, in two lanes at once: those that start engines, kill them and wait, and those that compute. The
+//! first leave processors idle for minutes, which the others use.
+
+use std::{collections::BTreeSet, thread};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::{
+    ci,
+    engines::Engines,
+    shell::{self, House},
+    tally::{Tally, TestRun},
+};
+
+/// Test targets that mostly wait for engines of their own.
+const WAITING: [&str; 3] = ["real", "engines", "clusters"];
+
+/// Commands that run one after the other, and what is before each line that they print.
+struct Lane {
+    name: &'static str,
+    commands: Vec<Vec<String>>,
+}
+
+/// Runs all, and counts the tests one by one while their output is shown.
+pub fn run(house: &House) -> Result<Tally> {
+    // Once for both lanes: cargo lets only one of two commands build.
+    let built = shell::succeeds(&mut house.cargo(&ci::workspace(&["test", "--no-run"])))?;
+    ensure!(built, "the tests do not build");
+    let lanes = lanes(&house.metadata()?)?;
+    let engines = Engines::start(house)?;
+    let tallies = thread::scope(|scope| {
+        let lanes: Vec<_> = lanes.iter().map(|lane| scope.spawn(|| lane.run(house, &engines))).collect();
+        let done = lanes.into_iter().map(|lane| lane.join().map_err(|_| anyhow::anyhow!("a lane died"))?);
+        done.collect::<Result<Vec<Tally>>>()
+    })?;
+    let mut total = Tally::default();
+    tallies.into_iter().for_each(|tally| total += tally);
+    Ok(total)
+}
+
+/// Every test target of the workspace in the one lane or the other, and the examples in the documentation.
+fn lanes(metadata: &Value) -> Result<[Lane; 2]> {
+    let targets = test_targets(metadata)?;
+    let (waiting, computing): (Vec<&str>, Vec<&str>) =
+        targets.into_iter().partition(|name| WAITING.contains(name));
+    if waiting.len() < WAITING.len() {
+        bail!("one of the test targets {WAITING:?} is not there any more");
+    }
+    let named = |first: &[&str], names: &[&str]| {
+        let mut arguments = ci::workspace(&[&["test", "--no-fail-fast"], first].concat());
+        arguments.extend(names.iter().flat_map(|name| ["--test", *name]));
+        arguments.into_iter().map(str::to_owned).collect()
+    };
+    Ok([
+        Lane { name: "waits", commands: vec![named(&[], &waiting)] },
+        Lane {
+            name: "works",
+            commands: vec![named(&["--lib", "--bins"], &computing), named(&["--doc"], &[])],
+        },
+    ])
+}
+
+/// The names of what lies under `tests/` of some package.
+fn test_targets(metadata: &Value) -> Result<BTreeSet<&str>> {
+    let members = metadata["workspace_members"].as_array().context("cargo metadata without members")?;
+    let packages = metadata["packages"].as_array().context("cargo metadata without packages")?;
+    let own = packages.iter().filter(|package| members.contains(&package["id"]));
+    let targets = own.flat_map(|package| package["targets"].as_array().into_iter().flatten());
+    let tests = targets.filter(|target| target["kind"][0] == "test");
+    Ok(tests.filter_map(|target| target["name"].as_str()).collect())
+}
+
+impl Lane {
+    fn run(&self, house: &House, engines: &Engines) -> Result<Tally> {
+        let (mut run, mut succeeded) = (TestRun::default(), true);
+        for arguments in &self.commands {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            // Colours would stand in the middle of the lines that are counted.
+            let mut command = house.cargo(&arguments);
+            let command = engines.tell(&mut command).env("CARGO_TERM_COLOR", "never");
+            succeeded &= shell::listen(command, |line| {
+                println!("{:>5}| {line}", self.name);
+                run.hear(line);
+            })?;
+        }
+        if run.ignored > 0 {
+            println!("{} ignored tests count as failed", run.ignored);
+        }
+        Ok(run.tally(succeeded))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_target_is_in_one_lane() {
+        let target = |name: &str| json!({"name": name, "kind": ["test"]});
+        let library = json!({"name": "a", "kind": ["lib"]});
+        let own: Vec<Value> =
+            WAITING.iter().map(|name| target(name)).chain([target("laws"), library]).collect();
+        let metadata = json!({"workspace_members": ["ours"],
+            "packages": [{"id": "ours", "targets": own}, {"id": "theirs", "targets": [target("x")]}]});
+        let [waiting, computing] = lanes(&metadata).unwrap();
+        let names = |lane: &Lane| -> BTreeSet<String> {
+            let named = lane.commands[0].windows(2).filter(|pair| pair[0] == "--test");
+            named.map(|pair| pair[1].clone()).collect()
+        };
+        assert_eq!(names(&waiting), WAITING.map(str::to_owned).into());
+        assert_eq!(names(&computing), ["laws".to_owned()].into());
+        assert!(lanes(&json!({"workspace_members": [], "packages": []})).is_err());
+    }
+}
