@@ -4,7 +4,8 @@
 #   setup/prepare.sh up        what `make up` needs: Rust, a C compiler, make, and what librdkafka is built with
 #   setup/prepare.sh engines   what `make engines` needs: that, and Java 17, Maven, Go and openssl, with which the
 #                              real Kafka, Cassandra and registry are fetched and started
-#   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, and a browser for the page tests
+#   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, a browser for the page tests, and Python
+#                              with the Kafka client that an upstream team would have
 #
 # With everything there it only looks, and says nothing. Debian packages are installed when this is root or
 # may use sudo without a password; Rust is installed only through a rustup that is already there.
@@ -40,6 +41,9 @@ missing_packages() {
   fi
   if [ "$purpose" = test ] && ! has chromium && ! has chromium-browser && ! has google-chrome; then
     printf 'chromium '
+  fi
+  if [ "$purpose" = test ] && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+    printf 'python3-venv '
   fi
 }
 
@@ -81,6 +85,19 @@ check_rust() {
   cargo clippy --version >/dev/null 2>&1 || die "no clippy: rustup component add clippy"
 }
 
+# A Python environment among the build outputs. What it was made of lies in it last, so one that was broken off
+# or whose requirements have changed is made anew.
+check_python() {
+  local python=${CARGO_TARGET_DIR:-target}/python requirements=tests/python/requirements.txt
+  [ "$purpose" = test ] || return 0
+  ! cmp -s "$requirements" "$python/requirements.txt" || return 0
+  say "making $python with pip; this happens once"
+  python3 -m venv --clear "$python" || die "python3 could not make $python"
+  "$python/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements" >&2 ||
+    die "pip could not install what $requirements names"
+  cp "$requirements" "$python/requirements.txt"
+}
+
 purpose=${1:-}
 case "$purpose" in
   up | engines | test) ;;
@@ -88,3 +105,4 @@ case "$purpose" in
 esac
 install_packages
 check_rust
+check_python

@@ -19,6 +19,7 @@ mod nodes;
 mod nonsense;
 mod process;
 mod told;
+mod upstream;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())

@@ -93,6 +93,9 @@ const KEYS: [&str; 14] = [
 /// Facts, each by its word; everything else is an event.
 const FACTS: [&str; 3] = ["follow", "mute", "profile"];
 const TOPIC_BYTES_MAX: usize = 249;
+/// Topics of the house, by the names it knows them by.
+const OWN: [&str; 9] =
+    ["changes", "events", "slices", "inbox", "pending", "windows", "ready", "quarantine", "replays"];
 
 impl Format {
     const ALL: [Self; 4] = [Self::Json, Self::Avro, Self::CloudEvents, Self::Debezium];
@@ -206,12 +209,17 @@ fn source(reader: &mut Reader<'_>, key: &Key, fields: &Fields<'_>) -> Option<Wri
 fn topic(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
     let name = reader.text(node, "`topic`")?;
     let good = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if (1..=TOPIC_BYTES_MAX).contains(&name.len()) && name.chars().all(good) {
-        return Some(name.to_string());
+    if !(1..=TOPIC_BYTES_MAX).contains(&name.len()) || !name.chars().all(good) {
+        let rule = format!("a topic's name has 1 to {TOPIC_BYTES_MAX} letters, digits, `.`, `_` or `-`");
+        reader.problem_with(node.at, format!("`{name}` is no topic"), Some(rule));
+        return None;
     }
-    let rule = format!("a topic's name has 1 to {TOPIC_BYTES_MAX} letters, digits, `.`, `_` or `-`");
-    reader.problem_with(node.at, format!("`{name}` is no topic"), Some(rule));
-    None
+    if OWN.contains(&name) {
+        let help = "a source is a topic of others; `changes` is read without one".to_string();
+        reader.problem_with(node.at, format!("`{name}` is a topic of the house"), Some(help));
+        return None;
+    }
+    Some(name.to_string())
 }
 
 fn format(reader: &mut Reader<'_>, node: &Node) -> Option<Format> {

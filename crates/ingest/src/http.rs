@@ -3,7 +3,7 @@
 //!
 //! Which hosts may be asked for is checked by who mounts this router.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -13,9 +13,13 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::post,
 };
+use futures::future::try_join_all;
 use model::{Millis, Tenant};
 use runtime::clock::Stopwatch;
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::timeout,
+};
 use topic::{Headers, port::Standing};
 use wire::{
     Cloud, CloudError, Schemas,
@@ -63,7 +67,7 @@ pub fn router(http: Http) -> Router {
 struct Desk {
     http: Http,
     requests: Semaphore,
-    /// When the lag was measured, and whether it was too much.
+    /// When the lag was measured, and whether it was too much. Locked while it is being measured.
     lag: Mutex<Option<(i64, bool)>>,
 }
 
@@ -176,19 +180,19 @@ impl Desk {
         Ok(judged.answer(verdicts))
     }
 
-    /// Whether those behind us keep up; asked once a second at most. What a person says of themselves makes
-    /// next to no work for them, and who asks for no more mail is not told to come later.
+    /// Whether those behind us keep up; asked once a second at most, for all requests that wait for the answer.
+    /// What a person says of themselves makes next to no work for them, and who asks for no more mail is not
+    /// told to come later.
     async fn not_behind(&self, sort: Sort) -> Result<(), Answer> {
         if sort != Sort::Change {
             return Ok(());
         }
-        let now = self.now().0;
-        let measured = *self.lag.lock().unwrap_or_else(PoisonError::into_inner);
-        let behind = match measured {
-            Some((at, behind)) if (at..at.saturating_add(LAG_BELIEVED_MS)).contains(&now) => behind,
+        let mut measured = self.lag.lock().await;
+        let behind = match *measured {
+            Some((at, behind)) if (at..at.saturating_add(LAG_BELIEVED_MS)).contains(&self.now().0) => behind,
             _ => {
                 let behind = self.lag().await? > self.http.config.lag_records_max;
-                *self.lag.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, behind));
+                *measured = Some((self.now().0, behind));
                 behind
             }
         };
@@ -196,12 +200,9 @@ impl Desk {
     }
 
     async fn lag(&self) -> Result<u64, Trouble> {
-        let mut lag = 0_u64;
-        for (group, topic) in LAG_OF {
-            let standing = self.http.ports.topics.standing(group, topic).await?;
-            lag += standing.iter().map(Standing::lag).sum::<u64>();
-        }
-        Ok(lag)
+        let standings = LAG_OF.map(|(group, topic)| self.http.ports.topics.standing(group, topic));
+        let standings = try_join_all(standings).await?;
+        Ok(standings.iter().flatten().map(Standing::lag).sum())
     }
 
     fn now(&self) -> Millis {

@@ -7,7 +7,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -208,6 +208,7 @@ impl House {
             topics: Box::new(topics),
             busy: AtomicBool::default(),
             full: AtomicBool::default(),
+            looks: AtomicUsize::default(),
         });
         let ports = Ports {
             partitions: Partitions::USUAL,
@@ -283,6 +284,8 @@ struct Sick {
     topics: Box<dyn Topics>,
     busy: AtomicBool,
     full: AtomicBool,
+    /// How often it was asked where a group stands.
+    looks: AtomicUsize,
 }
 
 #[async_trait]
@@ -315,6 +318,9 @@ impl Topics for Sick {
         self.topics.since(topic, at).await
     }
     async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        // As an engine elsewhere would: others go on meanwhile.
+        tokio::task::yield_now().await;
         self.topics.standing(group, topic).await
     }
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
@@ -534,6 +540,20 @@ async fn intake_waits_when_the_house_is_behind() {
     let (status, said) = post(&router, "/v1/changes", &[], body.clone()).await;
     assert!(status == 429 && said.ends_with(" retry 5"), "{status} {said}");
     assert_eq!(post(&router, "/v1/changes", &once, body).await.0, 202, "what was answered is answered again");
+}
+
+#[tokio::test]
+async fn requests_at_one_time_share_one_look_at_who_is_behind() {
+    let house = House::new().await;
+    let router = house.router();
+    for looks in [1, 2] {
+        let body = event("work.published", r#""subject":"work:1""#);
+        let all = (0..4).map(|_| post(&router, "/v1/changes", &[], body.clone()));
+        let answers = futures::future::join_all(all).await;
+        assert!(answers.iter().all(|(status, _)| *status == 202), "{answers:?}");
+        assert_eq!(house.sick.looks.load(Ordering::SeqCst), looks * crate::config::LAG_OF.len());
+        house.ports.clock.advance(1_000);
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// How many partitions an installation has in each topic that is keyed by person or subject: chosen once,
-/// since a person who moved to another partition would lose their open windows.
+/// since a person who moved to another partition would lose their open windows. `tidings repartition` moves all of
+/// them, with what is remembered of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Partitions(u32);
 

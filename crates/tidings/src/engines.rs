@@ -169,7 +169,8 @@ pub async fn lacking(log: &dyn Topics, partitions: Partitions) -> Result<Vec<Str
         match log.bounds(name).await {
             Ok(found) if found.len() == wanted as usize => {}
             Ok(found) => lines.push(format!(
-                "topic `{name}` has {} partitions, and by `partitions` it should have {wanted}; the count is for life",
+                "topic `{name}` has {} partitions, and by `partitions` it should have {wanted}; \
+                 the count is for life, unless `tidings repartition` changes it",
                 found.len()
             )),
             Err(TopicError::Refused(why)) => lines.push(format!("topic `{name}`: {why}")),

@@ -38,7 +38,7 @@ use presence::Presence;
 use rooms::Furniture;
 
 pub use rooms::{Config, Room};
-pub use stages::{Reading, STAGES, Stage, StageView, declare, foreign_specs, specs};
+pub use stages::{Reading, STAGES, Stage, StageView, declare, foreign_specs, readings, specs};
 
 /// How long an engine may take to say that it is there.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);

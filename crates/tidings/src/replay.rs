@@ -9,7 +9,7 @@
 //! [`Order`]; [`answer`] is the same for the house over HTTP and for the command line on a house that rests.
 
 use anyhow::Context as _;
-use catalogue::problem::did_you_mean;
+use catalogue::{Catalogue, problem::did_you_mean};
 use model::{Day, Millis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -109,20 +109,23 @@ impl<E: Into<anyhow::Error>> From<E> for Trouble {
 #[derive(Debug, Default)]
 pub struct Desk(Mutex<Book>);
 
-/// Does what is asked for. With `behind_max`, a part waits while the house is further behind.
+/// A house that runs, by its catalogue, and how far behind it may be before a part waits for it.
+pub type Pace<'a> = (&'a Catalogue, u64);
+
+/// Does what is asked for. Without a pace nobody is waited for.
 pub async fn answer(
     desk: &Desk,
     log: &dyn Topics,
     order: Order,
     now: Millis,
-    behind_max: Option<u64>,
+    pace: Option<Pace<'_>>,
 ) -> Result<Value, Trouble> {
     let mut book = desk.0.lock().await;
     book.update(log).await?;
     let said = match order {
         Order::Plan { topic, range } => serde_json::to_value(plan(log, &topic, &range, now).await?),
         Order::Begin(wanted) => serde_json::to_value(begin(&mut book, log, wanted, now).await?),
-        Order::Part { id } => serde_json::to_value(part(&mut book, log, &id, now, behind_max).await?),
+        Order::Part { id } => serde_json::to_value(part(&mut book, log, &id, now, pace).await?),
         Order::Resume { id } => serde_json::to_value(resume(&mut book, log, &id, now).await?),
         Order::Stop { id } => serde_json::to_value(stop(&mut book, log, &id, now).await?),
         Order::List => serde_json::to_value(book.all()),
@@ -208,14 +211,14 @@ async fn part(
     log: &dyn Topics,
     id: &str,
     now: Millis,
-    behind_max: Option<u64>,
+    pace: Option<Pace<'_>>,
 ) -> Result<Step, Trouble> {
     let mut replay = book.find(id)?;
     if !replay.state.is_open() {
         return Ok(Step { replay, waits: None });
     }
-    let behind = match behind_max {
-        Some(most) => Some(work::behind(log).await?).filter(|behind| *behind > most),
+    let behind = match pace {
+        Some((catalogue, most)) => Some(work::behind(log, catalogue).await?).filter(|behind| *behind > most),
         None => None,
     };
     if behind.is_none() {
@@ -239,6 +242,14 @@ async fn resume(book: &mut Book, log: &dyn Topics, id: &str, now: Millis) -> Res
     }
     if let Some(other) = book.holder(&replay.topic).filter(|other| other.id != replay.id) {
         return refuse(held(other));
+    }
+    // Of a topic that was made anew since, the offsets name other records.
+    let (planned, found) = (replay.parts.len(), log.bounds(&replay.topic).await?.len());
+    if found != planned {
+        return refuse(format!(
+            "the replay {id} was planned for {planned} partitions, and `{}` has {found} now: begin a new one",
+            replay.topic
+        ));
     }
     (replay.state, replay.at) = (ReplayState::Running, now);
     book.write(log, &replay).await?;

@@ -66,7 +66,8 @@ fn check(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
     }
     let (name, wanted) = (&spec.name, spec.partitions);
     Err(TopicError::Refused(format!(
-        "topic `{name}` has {count} partitions, {wanted} were asked for; the count is for life, since it decides who owns whom"
+        "topic `{name}` has {count} partitions, {wanted} were asked for; the count decides who \
+         owns whom and is for life, unless `tidings repartition` changes it"
     )))
 }
 

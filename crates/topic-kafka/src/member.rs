@@ -150,6 +150,9 @@ impl KafkaMember {
             crew.shared.hear(|_| ());
             return Ok(Ok(Happening::Records(batch)));
         }
+        if state.is_given_nothing() {
+            return Ok(Ok(Happening::Assigned(Vec::new())));
+        }
         if state.has_moved() {
             // Nothing to hand out, but whoever waits for a position to be reached looks at it again.
             return Ok(Ok(Happening::Revoked(Vec::new())));

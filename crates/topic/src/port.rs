@@ -11,7 +11,7 @@ use async_trait::async_trait;
 /// A topic's name.
 pub type TopicName = Arc<str>;
 
-/// What a topic is like. Its partition count is for as long as the topic lives.
+/// What a topic is like. Its partition count is for as long as the topic lives; another one is another topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicSpec {
     pub name: TopicName,
@@ -107,9 +107,11 @@ pub struct Turn {
 /// What a member's `next` comes back with.
 #[derive(Clone, Debug)]
 pub enum Happening {
-    /// These partitions are ours from now on; for each, the generation. Restore them, then go on.
+    /// These partitions are ours from now on; for each, the generation. Restore them, then go on. A log may say of
+    /// a group that has more members than partitions that there are none for us.
     Assigned(Vec<(u32, u64)>),
-    /// These are not ours any more. Whoever asks for the next happening has let go of them.
+    /// These are not ours any more. Whoever asks for the next happening has let go of them. With none of them
+    /// nothing was taken away, but a position moved without a record: whoever waits for one looks again.
     Revoked(Vec<u32>),
     Records(Batch),
 }

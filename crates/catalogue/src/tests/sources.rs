@@ -48,6 +48,7 @@ const SLIPS: &[(&str, &str, &str)] = &[
     ("topic: people", "topic: people", "fine"),
     ("topic: people", "topik: people", "24:5: a source has no key `topik`; did you mean `topic`?"),
     ("topic: people", "topic: a b", "24:12: `a b` is no topic; a topic's name has 1 to 249 letters, digits, `.`, `_` or `-`"),
+    ("topic: people", "topic: events", "24:12: `events` is a topic of the house; a source is a topic of others; `changes` is read without one"),
     ("format: json", "format: jsn", "25:13: there is no format `jsn`; did you mean `json`?"),
     ("format: json", "format: xml", "25:13: there is no format `xml`; a format is `json`, `avro`, `cloudevents` or `debezium`"),
     ("tells: work.published", "tells: wrok.published", "5:12: there is no subject `wrok`; did you mean `work`?"),

@@ -1,7 +1,5 @@
 //! Topics of others, down to what the store and the topics have; Avro and binary mode over HTTP.
 
-use std::sync::atomic::AtomicUsize;
-
 use topic::Headers;
 use wire::{
     NoSchema, Schemas, framing,
@@ -221,6 +219,17 @@ async fn cloud_events_come_in_both_modes_and_wait_for_their_schema() {
     assert_eq!(title("work:2").await.as_deref(), Some("Two"));
     assert_eq!(title("work:3").await.as_deref(), Some("Three"));
     assert_eq!(title("work:4").await.as_deref(), Some("work.published"));
+}
+
+/// The catalogue knows the names of our topics, and not from where they are named.
+#[test]
+fn a_source_is_none_of_our_topics() {
+    let template = |_: &str| Ok(String::new());
+    for (topic, ..) in topics::all(Partitions::USUAL) {
+        let text = format!("{CATALOGUE}{}", SOURCES.replace("topic: hints", &format!("topic: {topic}")));
+        let said = Catalogue::parse(&text, "c.yaml", &template).unwrap_err().to_string();
+        assert!(said.contains(&format!("`{topic}` is a topic of the house")), "{said}");
+    }
 }
 
 /// A replayed change is judged as it was, and its events say that they are there once more.

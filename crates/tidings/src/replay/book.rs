@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use catalogue::problem::did_you_mean;
 use topic::{NewRecord, Topics};
-use wire::{replay::Replay, topics};
+use wire::{
+    replay::{Replay, ReplayState},
+    topics,
+};
 
 use super::{Trouble, refuse};
 
@@ -28,12 +31,16 @@ struct Known {
 }
 
 impl Book {
-    /// Reads what was written since, by whomever.
+    /// Reads what was written since, by whomever. The end is asked for after each page: a record that was compacted
+    /// away meanwhile has a later one behind the end that was known.
     pub async fn update(&mut self, log: &dyn Topics) -> anyhow::Result<()> {
-        let bounds = log.bounds(topics::REPLAYS).await.context("the book of replays")?;
-        let (first, end) = bounds.first().copied().unwrap_or_default();
-        self.next = self.next.max(first);
-        while self.next < end {
+        loop {
+            let bounds = log.bounds(topics::REPLAYS).await.context("the book of replays")?;
+            let (first, end) = bounds.first().copied().unwrap_or_default();
+            self.next = self.next.max(first);
+            if self.next >= end {
+                return Ok(());
+            }
             let records =
                 log.read(topics::REPLAYS, 0, self.next, PAGE).await.context("the book of replays")?;
             // Compaction may leave nothing up to the end.
@@ -46,7 +53,6 @@ impl Book {
                 self.replays.insert(replay.id.clone(), Known { first, replay });
             }
         }
-        Ok(())
     }
 
     pub async fn write(&self, log: &dyn Topics, replay: &Replay) -> anyhow::Result<()> {
@@ -76,10 +82,12 @@ impl Book {
         ))
     }
 
-    /// Who holds a topic: of those that are not done the one that the log spoke of first.
+    /// Who holds a topic: the one that runs, else of those that are planned the one that the log spoke of first. Of
+    /// one that runs the first word may be gone, since the log keeps the last.
     pub fn holder(&self, topic: &str) -> Option<&Replay> {
         let open =
             self.replays.values().filter(|known| known.replay.topic == topic && known.replay.state.is_open());
-        open.min_by_key(|known| known.first).map(|known| &known.replay)
+        let rank = |known: &&Known| (known.replay.state == ReplayState::Planned, known.first);
+        open.min_by_key(rank).map(|known| &known.replay)
     }
 }

@@ -1,7 +1,8 @@
 //! What is planned, what is appended, and who may.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
+use catalogue::{Format, SourceDef};
 use model::{Event, EventKey, Millis, State, SubjectRef, Tenant, partition::Partitions};
 use runtime::Clock;
 use serde::de::DeserializeOwned;
@@ -17,6 +18,7 @@ use super::{
     range::{Place, Range, offsets, when},
     work,
 };
+use crate::testing;
 
 const START: &str = "2026-11-21T10:00:00Z";
 const PARTITIONS: u32 = 3;
@@ -42,6 +44,11 @@ impl Log {
         });
         log.declare(&specs).await.unwrap();
         Self { _dir: dir, log, clock, desk: Desk::default() }
+    }
+
+    async fn declare(&self, topic: &str, partitions: u32) {
+        let retention = Retention::Milliseconds(topics::REPLAY_MS);
+        self.log.declare(&[TopicSpec { name: topic.into(), partitions, retention }]).await.unwrap();
     }
 
     fn now(&self) -> Millis {
@@ -280,6 +287,25 @@ async fn one_replay_of_a_topic_runs_at_a_time() {
 }
 
 #[tokio::test]
+async fn a_replay_of_a_topic_that_has_another_count_by_now_does_not_go_on() {
+    let log = Log::new().await;
+    log.events(&[0, 0, 2]).await;
+    let replay = log.begin("events", 1).await.unwrap();
+    log.order::<Replay>(Order::Stop { id: replay.id.clone() }).await;
+    let resume = || Order::Resume { id: replay.id.clone() };
+    for partitions in [2, 4] {
+        log.log.remove(&[topics::EVENTS.into()]).await.unwrap();
+        log.declare(topics::EVENTS, partitions).await;
+        let why = log.try_order(resume()).await.unwrap_err();
+        let says = format!("planned for 3 partitions, and `events` has {partitions} now: begin a new one");
+        assert!(why.contains(&says), "{why}");
+    }
+    // Others are not kept out by it.
+    log.events(&[3]).await;
+    log.begin("events", 1).await.unwrap();
+}
+
+#[tokio::test]
 async fn of_two_that_begin_at_one_time_one_does() {
     let log = Log::new().await;
     log.events(&[0, 0, 0]).await;
@@ -304,13 +330,24 @@ async fn a_replay_waits_for_a_house_that_is_behind() {
     let log = Log::new().await;
     log.events(&[0, 0, 0]).await;
     let replay = log.begin("events", 100).await.unwrap();
+    // Two sources, of which one has no topic yet.
+    let mut catalogue = Arc::into_inner(testing::catalogue()).unwrap();
+    for topic in ["theirs", "nowhere"] {
+        let name = topic.to_owned();
+        let source = SourceDef { name: name.clone(), topic: name.clone(), format: Format::Json, tells: None };
+        catalogue.sources.insert(name, source);
+    }
+    log.declare("theirs", 2).await;
+    let value = Some(b"row".to_vec());
+    let row = NewRecord { topic: "theirs".into(), partition: 1, key: vec![], value, headers: vec![] };
+    log.log.append(vec![row]).await.unwrap();
     let part = async |behind_max: u64| -> Step {
-        let order = Order::Part { id: replay.id.clone() };
-        let said = answer(&log.desk, &log.log, order, log.now(), Some(behind_max)).await.unwrap();
+        let (order, pace) = (Order::Part { id: replay.id.clone() }, Some((&catalogue, behind_max)));
+        let said = answer(&log.desk, &log.log, order, log.now(), pace).await.unwrap();
         serde_json::from_value(said).unwrap()
     };
-    let waits = part(2).await;
-    assert_eq!((waits.waits, waits.replay.appended, waits.replay.state), (Some(3), 0, ReplayState::Running));
-    let done = part(3).await;
+    let waits = part(3).await;
+    assert_eq!((waits.waits, waits.replay.appended, waits.replay.state), (Some(4), 0, ReplayState::Running));
+    let done = part(4).await;
     assert_eq!((done.waits, done.replay.appended, done.replay.state), (None, 3, ReplayState::Done));
 }

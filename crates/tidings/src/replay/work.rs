@@ -1,6 +1,8 @@
 //! The work: appends the next records of a replay once more, each to the partition in which it lies.
 
 use anyhow::Context as _;
+use catalogue::Catalogue;
+use futures::future::try_join_all;
 use model::Millis;
 use topic::{NewRecord, Record, Topics, port::Standing};
 use wire::{
@@ -9,7 +11,7 @@ use wire::{
 };
 
 use super::has_expired;
-use crate::house::STAGES;
+use crate::house::readings;
 
 /// Records read at once.
 const PAGE: usize = 500;
@@ -62,16 +64,11 @@ pub async fn append(log: &dyn Topics, replay: &mut Replay, now: Millis) -> anyho
     Ok(())
 }
 
-/// How many records the house has not read yet.
-pub async fn behind(log: &dyn Topics) -> anyhow::Result<u64> {
-    let mut behind = 0;
-    for stage in STAGES {
-        for topic in stage.topics {
-            let standing = log.standing(stage.group, topic).await?;
-            behind += standing.iter().map(Standing::lag).sum::<u64>();
-        }
-    }
-    Ok(behind)
+/// How many records the house has not read yet, those of its sources too.
+pub async fn behind(log: &dyn Topics, catalogue: &Catalogue) -> anyhow::Result<u64> {
+    let readings = readings(catalogue);
+    let standings = try_join_all(readings.iter().map(|reading| reading.standing(log))).await?;
+    Ok(standings.iter().flatten().map(Standing::lag).sum())
 }
 
 fn due(record: &Record, now: Millis) -> Due {

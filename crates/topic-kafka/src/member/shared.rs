@@ -57,6 +57,8 @@ pub struct State {
     letting_go: BTreeSet<u32>,
     /// What is in hand.
     slots: BTreeMap<u32, Slot>,
+    /// The group has said for the first time what is ours, and it was nothing.
+    empty: bool,
     /// A position went past the marks of transactions, which nobody is handed.
     moved: bool,
     /// Rises whenever something else is to be read.
@@ -127,6 +129,7 @@ impl Shared {
             gone: BTreeSet::new(),
             letting_go: BTreeSet::new(),
             slots: BTreeMap::new(),
+            empty: false,
             moved: false,
             reads: 0,
             claims: 0,
@@ -243,6 +246,8 @@ impl State {
 
     /// The group says that these are ours.
     pub fn give(&mut self, partitions: &[u32]) {
+        // Each partition takes a claim, so without any this is the first word.
+        self.empty = partitions.is_empty() && self.claims == 0;
         for partition in partitions {
             self.claims += 1;
             self.given.insert(*partition, self.claims);
@@ -385,6 +390,11 @@ impl State {
         side.position = offset;
         self.moved = true;
         true
+    }
+
+    /// Whether the group has said that nothing is ours, which is told like everything else.
+    pub fn is_given_nothing(&mut self) -> bool {
+        std::mem::take(&mut self.empty)
     }
 
     /// Whether a position moved without a record since this was asked last.

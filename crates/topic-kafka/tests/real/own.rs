@@ -212,6 +212,25 @@ async fn an_instance_that_comes_back_keeps_its_partitions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_member_for_whom_nothing_is_left_is_told_so() {
+    let kafka = Kafka::open(settings("spare"), Clock::real(0)).unwrap();
+    let lead = topic(&kafka, "lead", 1).await;
+    let join = async || kafka.join(membership("group", &lead, Mode::Plain)).await.unwrap();
+    let mut first = join().await;
+    assert_eq!(own(&mut *first, 1).await, [0]);
+    let mut spare = join().await;
+    tokio::select! {
+        happening = next(&mut *spare, 1) => {
+            let told = happening.unwrap();
+            assert!(matches!(&told, Happening::Assigned(none) if none.is_empty()), "{told:?}");
+        }
+        happening = next(&mut *first, 1) => unreachable!("the first one noticed: {happening:?}"),
+    }
+    drop(first);
+    assert_eq!(own(&mut *spare, 1).await, [0], "it takes over");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_retention_took_unread_is_an_error() {
     let kafka = Kafka::open(settings("range"), Clock::real(0)).unwrap();
     let lead = topic(&kafka, "lead", 1).await;

@@ -1,0 +1,234 @@
+//! An upstream team with Confluent's own Python client, which nobody here wrote, on a house with a registry: what it
+//! says in our schema and in schemas of its own is told, what is due is read from outside, and what nobody can read
+//! is put aside and holds nobody up.
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use runtime::{Clock, clock::Stopwatch};
+use serde_json::{Value, json};
+use topic::{NewRecord, Topics as _};
+use topic_kafka::{Kafka, Settings};
+
+use crate::{
+    house::{pause, until},
+    process::Process,
+    told::{Counts, Mails},
+};
+
+const PATIENCE: Duration = Duration::from_secs(90);
+const BETWEEN: Duration = Duration::from_millis(500);
+/// In a frame, with the id of a schema that no registry has given away.
+const UNKNOWN: [u8; 6] = [0, 0x7f, 0xff, 0xff, 0xff, 1];
+
+#[test]
+fn what_upstream_sends_in_avro_is_told_and_what_is_due_can_be_read_from_outside() {
+    let watch = Stopwatch::start();
+    let folder = tempfile::tempdir().unwrap();
+    let team = Team::new(folder.path()).unwrap();
+    team.is_told().with_context(|| team.house.said()).unwrap();
+    println!("upstream: {} s", watch.elapsed().as_secs());
+}
+
+/// Those upstream, and the house that listens to them.
+struct Team {
+    /// Another one in each run: before all topics, and the name of the keyspace.
+    name: String,
+    house: Process,
+    outbox: PathBuf,
+}
+
+impl Team {
+    fn new(folder: &Path) -> Result<Self> {
+        let name = format!("upstream_{}", std::process::id());
+        let outbox = folder.join("outbox");
+        let settings = [
+            ("CATALOGUE", catalogue(folder, &name)?.display().to_string()),
+            ("CQL_CONTACT_POINTS", engines::cql()?.to_owned()),
+            ("CQL_KEYSPACE", name.clone()),
+            ("ENGINE", "production".to_owned()),
+            ("KAFKA_BROKERS", engines::kafka()?.to_owned()),
+            ("KAFKA_MIN_INSYNC", "1".to_owned()),
+            ("KAFKA_PREFIX", format!("{name}.")),
+            ("KAFKA_REPLICATION", "1".to_owned()),
+            ("LISTEN", "127.0.0.1:0".to_owned()),
+            ("OUTBOX", outbox.display().to_string()),
+            ("PARTITIONS", "4".to_owned()),
+            ("REGISTRY_URL", engines::registry()?.to_owned()),
+            ("SECRET", "5e".repeat(32)),
+        ];
+        let settings: Vec<(String, String)> =
+            settings.into_iter().map(|(name, value)| (format!("TIDINGS_{name}"), value)).collect();
+        Process::new(folder.join("migration"), &["migrate"], settings.clone())?.run().context("migrate")?;
+        let rooms = ["run", "ingest", "fanout", "digest", "sender"];
+        let house = Process::new(folder.join("house"), &rooms, settings)?;
+        house.start()?;
+        Ok(Self { name, house, outbox })
+    }
+
+    fn is_told(&self) -> Result<()> {
+        self.holds(&|| Ok(self.house.is_ready())).context("it is not ready")?;
+        self.follows()?;
+        // One under each version of their schema, one under ours, and nonsense in between.
+        let first = self.works("work.avsc", &json!({"id": 7, "title": "Ebb", "artist_id": 1}))?;
+        self.append_unknown()?;
+        let flow = json!({"id": 8, "title": "Flow", "artist_id": 1, "medium": "oil"});
+        let second = self.works("work-2.avsc", &flow)?;
+        ensure!(first["schema"] != second["schema"], "one schema for both: {first} {second}");
+        let slack = json!({"title": "Slack", "medium": "ink", "artist": "artist:1"});
+        self.change("work.published", &["--id", "slack", "--subject", "work:9"], &slack)?;
+        let told = self.mails(&[r#""Ebb""#, r#""Flow", oil"#, r#""Slack", ink"#])?;
+        self.readys(told, &["work:7", "work:8", "work:9"])?;
+        self.put_aside()
+    }
+
+    /// Ann has a profile and follows somebody, and the house knows it.
+    fn follows(&self) -> Result<()> {
+        let profile = json!({"person": "ann", "email": "ann@example.org"});
+        self.change("tidings.profile", &["--id", "ann"], &profile)?;
+        self.row("follows", "follow.avsc", &json!({"user_id": "ann", "artist_id": 1}))?;
+        let has_read = |stages: &Value, name: &str| {
+            let mut stages = stages.as_array().into_iter().flatten();
+            stages.any(|stage| stage["name"] == name && stage["committed"].as_u64() > Some(0))
+        };
+        let known = || {
+            let stages = self.house.asked("/admin/stages")?;
+            Ok(has_read(&stages, "ingest") && has_read(&stages, "ingest-follows"))
+        };
+        self.holds(&known).context("ann and whom she follows were not read")
+    }
+
+    /// Closes windows until ann was told all of this once; how many mails it took.
+    fn mails(&self, says: &[&str]) -> Result<usize> {
+        let owed: Counts = says.iter().map(|says| (("ann".to_owned(), (*says).to_owned()), 1)).collect();
+        let (waited, mut mails) = (Stopwatch::start(), Mails::default());
+        while mails.counts() != owed {
+            ensure!(waited.elapsed() < PATIENCE, "told {:?}, owed {owed:?}", mails.counts());
+            self.house.ordered("/admin/release", &json!({"plan": "works"}))?;
+            pause(BETWEEN);
+            if self.outbox.join("mail").exists() {
+                mails.look(&self.outbox)?;
+            }
+        }
+        Ok(mails.len())
+    }
+
+    /// What is due lies on `ready`, under a schema that the registry knows.
+    fn readys(&self, count: usize, subjects: &[&str]) -> Result<()> {
+        let read = self.python("read-ready", &["--count", &count.to_string()])?;
+        let mut found = BTreeSet::new();
+        for ready in read.iter().map(|line| &line["value"]) {
+            ensure!(ready["person"] == "ann" && ready["plan"] == "works", "{ready}");
+            for entry in ready["entries"].as_array().into_iter().flatten() {
+                let reason = json!({"kind": "work_published", "because": "follows", "target": "artist:1",
+                    "person": null, "score": null});
+                ensure!(entry["reasons"] == json!([reason]), "{entry}");
+                found.extend(entry["subject"].as_str().map(str::to_owned));
+            }
+        }
+        ensure!(found.iter().map(String::as_str).eq(subjects.iter().copied()), "{read:?}");
+        Ok(())
+    }
+
+    fn put_aside(&self) -> Result<()> {
+        let items = self.house.asked("/admin/quarantine")?;
+        let topic = self.topic("works");
+        let [item] = items.as_array().map_or(&[][..], Vec::as_slice) else { anyhow::bail!("{items}") };
+        let place = (&item["topic"], &item["partition"], &item["offset"]);
+        ensure!(place == (&json!(topic), &json!(0), &json!(1)), "{item}");
+        let reason = item["reason"].as_str().unwrap_or_default();
+        ensure!(reason.contains("the registry has no schema 2147483647"), "{item}");
+        Ok(())
+    }
+
+    fn append_unknown(&self) -> Result<()> {
+        let topic = self.topic("works").into();
+        let value = Some(UNKNOWN.to_vec());
+        let record = NewRecord { topic, partition: 0, key: b"8".to_vec(), value, headers: Vec::new() };
+        let log = Kafka::open(Settings::at(engines::kafka()?), Clock::real(0))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(runtime.block_on(log.append(vec![record]))?)
+    }
+
+    fn change(&self, what: &str, more: &[&str], data: &Value) -> Result<()> {
+        let data = data.to_string();
+        let arguments = [&["--source", "shop", "--type", what, "--data", &data], more].concat();
+        self.python("send-change", &arguments).map(drop)
+    }
+
+    fn works(&self, schema: &str, row: &Value) -> Result<Value> {
+        self.row("works", schema, row)
+    }
+
+    /// Where it lies, and under which schema.
+    fn row(&self, topic: &str, schema: &str, row: &Value) -> Result<Value> {
+        let (topic, schema) = (self.topic(topic), own().join(schema).display().to_string());
+        let arguments =
+            ["--topic", &topic, "--schema", &schema, "--value", &row.to_string(), "--partitions", "1"];
+        self.python("send-row", &arguments)?.pop().context("it does not say where it lies")
+    }
+
+    fn topic(&self, name: &str) -> String {
+        format!("{}.{name}", self.name)
+    }
+
+    /// Has their program do something; what it printed.
+    fn python(&self, command: &str, arguments: &[&str]) -> Result<Vec<Value>> {
+        let mut team = Command::new(python()?);
+        team.arg(root().join("tests/python/upstream.py"));
+        team.args(["--kafka", engines::kafka()?, "--registry", engines::registry()?]);
+        team.args(["--prefix", &format!("{}.", self.name), command]).args(arguments);
+        let output = team.output().context("their program cannot be run")?;
+        let (said, complaint) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        ensure!(output.status.success(), "{command} {arguments:?}: {}: {said}{complaint}", output.status);
+        Ok(said.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+    }
+
+    /// Waits until this is so, and no longer than the house lives.
+    fn holds(&self, what: &dyn Fn() -> Result<bool>) -> Result<()> {
+        until(PATIENCE, &|| {
+            ensure!(self.house.ended().is_none(), "the house ended");
+            what()
+        })
+    }
+}
+
+/// The catalogue of this run, whose topics are its own.
+fn catalogue(folder: &Path, name: &str) -> Result<PathBuf> {
+    let folder = folder.join("catalogue");
+    fs::create_dir(&folder)?;
+    for file in ["catalogue.yaml", "mail.mjml", "mail.txt"] {
+        let text = fs::read_to_string(own().join(file)).context(file)?;
+        fs::write(folder.join(file), text.replace("UPSTREAM", name))?;
+    }
+    Ok(folder)
+}
+
+fn own() -> PathBuf {
+    root().join("tests/real/upstream")
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The Python that their program stands on, among the build outputs; made by what it is missing says.
+fn python() -> Result<PathBuf> {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let folder = Path::new(&target).join("python");
+    let environment = root().join(&folder);
+    let made_of = fs::read_to_string(environment.join("requirements.txt")).unwrap_or_default();
+    ensure!(
+        made_of == include_str!("../python/requirements.txt"),
+        "{} is missing or out of date: `setup/prepare.sh test` makes it",
+        folder.display()
+    );
+    Ok(environment.join("bin/python"))
+}
