@@ -5,7 +5,7 @@ use model::Millis;
 use serde_json::Value;
 use topic::Record;
 use wire::{
-    Cloud,
+    Cloud, replay,
     upstream::{self, Did, Unread},
 };
 
@@ -73,7 +73,8 @@ pub(crate) fn clouds(
         attributes.insert("type".to_owned(), what.into());
         attributes.insert("source".to_owned(), source.name.as_str().into());
         // What the expressions do not say, the format does, and where the record lies.
-        let id = || row.id.clone().unwrap_or_else(|| format!("{}-{}", record.partition, record.offset));
+        let place = || replay::place(&record.headers, record.partition, record.offset);
+        let id = || row.id.clone().unwrap_or_else(place);
         let defaults = [
             ("id", Some(Value::String(id()))),
             ("time", Some(Value::String(row.time.unwrap_or(seen).to_string()))),

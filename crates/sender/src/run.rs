@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    hash::{BuildHasher as _, RandomState},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -85,15 +86,18 @@ pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
         shutdown: ports.shutdown.clone(),
         records_max: config.records_max,
     };
-    let seed = u64::from(std::process::id()) << 32;
-    let mut sender = Sender { ports, config, tokens: AtomicU64::new(seed) };
+    // Random, since in containers each process has the same number: two claims must never look like one.
+    let own = RandomState::new().hash_one(std::process::id()).to_be_bytes();
+    let mut sender = Sender { ports, config, own, claims: AtomicU64::new(0) };
     drive(drive_with, &mut sender).await
 }
 
 struct Sender {
     ports: Ports,
     config: Config,
-    tokens: AtomicU64,
+    /// What no other process has.
+    own: [u8; 8],
+    claims: AtomicU64,
 }
 
 /// What was loaded for a batch.
@@ -318,8 +322,8 @@ impl Sender {
 
     fn token(&self) -> [u8; 16] {
         let mut token = [0; 16];
-        token[..8].copy_from_slice(&self.tokens.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-        token[8..].copy_from_slice(&self.ports.clock.now().to_be_bytes());
+        token[..8].copy_from_slice(&self.own);
+        token[8..].copy_from_slice(&self.claims.fetch_add(1, Ordering::Relaxed).to_be_bytes());
         token
     }
 }

@@ -141,6 +141,8 @@ async fn original(log: &dyn Topics, item: &Quarantined) -> anyhow::Result<NewRec
     } else {
         (item.key.clone(), item.value.clone(), item.headers.clone())
     };
+    // Put back twice it must not become two events.
+    let headers = wire::replay::put_back(headers, item.partition, item.offset);
     Ok(NewRecord { topic: item.topic.as_str().into(), partition: item.partition, key, value, headers })
 }
 

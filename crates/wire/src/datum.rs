@@ -16,6 +16,8 @@ use crate::{codec::Undecodable, json::DEPTH_MAX, schemas::Writer};
 
 /// Values of one datum, those within others too.
 pub const VALUES_MAX: usize = 100_000;
+/// Bytes of names that the schema gives and the datum only asks for: of fields, of symbols.
+pub const NAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of a decimal: some 38 digits.
 const DECIMAL_BYTES_MAX: usize = 16;
 
@@ -25,7 +27,8 @@ const DECIMAL_BYTES_MAX: usize = 16;
 /// is what it holds; times of day are numbers.
 pub(crate) fn json(writer: &Writer, datum: &[u8]) -> Result<Value, Undecodable> {
     let resolved = ResolvedSchema::new(&writer.schema).map_err(Undecodable::new)?;
-    let mut walk = Walk { names: resolved.get_names(), rest: datum, values: VALUES_MAX };
+    let mut walk =
+        Walk { names: resolved.get_names(), rest: datum, values: VALUES_MAX, names_bytes: NAMES_BYTES_MAX };
     let value = walk.value(&writer.schema, None, DEPTH_MAX)?;
     match walk.rest.len() {
         0 => Ok(value),
@@ -38,6 +41,8 @@ struct Walk<'a> {
     rest: &'a [u8],
     /// How many more there may be.
     values: usize,
+    /// How many more bytes of names.
+    names_bytes: usize,
 }
 
 fn wrong<T>(reason: impl std::fmt::Display) -> Result<T, Undecodable> {
@@ -83,7 +88,7 @@ impl<'a> Walk<'a> {
             Schema::LocalTimestampMicros => local(self.long()?.div_euclid(1_000)),
             Schema::LocalTimestampNanos => local(self.long()?.div_euclid(1_000_000)),
             Schema::Enum(of) => match usize::try_from(self.int()?).ok().and_then(|at| of.symbols.get(at)) {
-                Some(symbol) => Value::String(symbol.clone()),
+                Some(symbol) => Value::String(self.named(symbol)?),
                 None => return wrong(format!("{} has no such symbol", of.name.name())),
             },
             Schema::Union(of) => {
@@ -121,7 +126,7 @@ impl<'a> Walk<'a> {
                 let name = record.name.fully_qualified_name(within);
                 for field in &record.fields {
                     let value = self.value(&field.schema, name.namespace(), levels)?;
-                    fields.insert(field.name.clone(), value);
+                    fields.insert(self.named(&field.name)?, value);
                 }
                 return Ok(Value::Object(fields));
             }
@@ -147,6 +152,15 @@ impl<'a> Walk<'a> {
             _ => {}
         }
         Ok(Value::Object(fields))
+    }
+
+    /// A name of the schema, which takes room here and none in the datum.
+    fn named(&mut self, name: &str) -> Result<String, Undecodable> {
+        let Some(left) = self.names_bytes.checked_sub(name.len()) else {
+            return wrong(format!("the names of its fields take more than {NAMES_BYTES_MAX} bytes"));
+        };
+        self.names_bytes = left;
+        Ok(name.to_owned())
     }
 
     /// How many items the next block has; `None` at the end.

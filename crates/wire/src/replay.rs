@@ -19,6 +19,9 @@ pub const QUIET: &str = "tidings-quiet";
 /// When the original was appended, in milliseconds.
 pub const APPENDED: &str = "tidings-appended";
 
+/// Where a record lay that was put back from the quarantine: what takes its name from its place keeps it.
+pub const PLACE: &str = "tidings-place";
+
 /// What stands beside a record's value.
 pub type Headers = Vec<(String, Vec<u8>)>;
 
@@ -68,6 +71,28 @@ pub fn first_seen(headers: &[(String, Vec<u8>)], appended: Millis) -> Millis {
     let said = said.and_then(|bytes| str::from_utf8(bytes).ok()?.parse().ok()).map(Millis);
     said.filter(|first| (0..=REPLAY_MS).contains(&appended.since(*first))).unwrap_or(appended)
 }
+
+/// The headers of a record that is put back: those it had, and where it lay at first.
+pub fn put_back(mut headers: Headers, partition: u32, offset: u64) -> Headers {
+    if find(&headers, PLACE).is_none() {
+        headers.push((PLACE.to_owned(), format!("{partition}-{offset}").into_bytes()));
+    }
+    headers
+}
+
+/// The place of a record, or the one at which it lay at first.
+pub fn place(headers: &[(String, Vec<u8>)], partition: u32, offset: u64) -> String {
+    let said = find(headers, PLACE).and_then(|bytes| str::from_utf8(bytes).ok());
+    let is_place = |text: &&str| {
+        !text.is_empty()
+            && text.len() <= PLACE_BYTES_MAX
+            && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    };
+    said.filter(is_place).map_or_else(|| format!("{partition}-{offset}"), str::to_owned)
+}
+
+/// Two numbers and what is between them.
+const PLACE_BYTES_MAX: usize = 32;
 
 fn find<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a [u8]> {
     headers.iter().find(|(of, _)| of == name).map(|(_, value)| value.as_slice())
@@ -234,6 +259,18 @@ mod tests {
         check(true);
         check(false);
         assert_eq!(Again::of(&[("ce_id".to_owned(), vec![])]), None);
+    }
+
+    #[test]
+    fn what_is_put_back_keeps_its_place() {
+        assert_eq!(place(&[], 1, 7), "1-7");
+        let once = put_back(Vec::new(), 1, 7);
+        assert_eq!(place(&once, 1, 9), "1-7");
+        assert_eq!(put_back(once.clone(), 1, 9), once, "put back again it lies where it lay at first");
+        for odd in ["", "1-7; x", &"1".repeat(33)] {
+            let headers = [(PLACE.to_owned(), odd.as_bytes().to_vec())];
+            assert_eq!(place(&headers, 2, 3), "2-3", "{odd}");
+        }
         assert_eq!(carried(&[(QUIET.to_owned(), vec![])]), Headers::new());
     }
 

@@ -56,7 +56,8 @@ fn lies_in(topic: &str) -> &'static str {
         topics::SLICES => "parts of large audiences",
         topics::PENDING => "days with news",
         topics::INBOX => "about persons",
-        topics::READY => "due to be told",
+        // An end of this topic counts what Kafka writes into it at the end of each turn.
+        topics::READY => "due to be told (on Kafka also one mark a turn)",
         _ => "",
     }
 }

@@ -247,6 +247,12 @@ fn what_means_harm_is_refused() {
     check(r#""double""#, &f64::NAN.to_le_bytes(), "not finite");
     let list = r#"{"type":"record","name":"l","fields":[{"name":"n","type":["null","l"]}]}"#;
     check(list, &[2; 1_000], "nested deeper than 16 levels");
+    let long = "f".repeat(100_000);
+    let fields = format!(r#"{{"type":"record","name":"n","fields":[{{"name":"{long}","type":"null"}}]}}"#);
+    check(&format!(r#"{{"type":"array","items":{fields}}}"#), &[100, 0], "more than 4194304 bytes");
+    let symbols = format!(r#"{{"type":"enum","name":"e","symbols":["{long}"]}}"#);
+    let fifty = [&[100][..], &[0; 51]].concat();
+    check(&format!(r#"{{"type":"array","items":{symbols}}}"#), &fifty, "more than 4194304 bytes");
     // Each record holds two of the next: from no byte at all come more values than anybody has room for.
     let mut twice = r#"{"type":"record","name":"r0","fields":[]}"#.to_owned();
     for level in 1..15 {
