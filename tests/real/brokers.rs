@@ -3,11 +3,19 @@
 use std::time::Duration;
 
 use engines::{Cluster as _, Kafka, KafkaOptions};
+use model::Millis;
+use runtime::{Clock, clock::Stopwatch};
 
 use crate::{
     faults::{ALONE, AWAY, Fault, broken_off, slow, try_all},
-    house::Engines,
+    house::{Engines, House, until},
+    input,
 };
+
+/// What docs/operating.md tells to allow a process that is asked to stop.
+const STOPPING: Duration = Duration::from_secs(20);
+/// After so long a turn that the log does not take has failed.
+const TURN: Duration = Duration::from_secs(100);
 
 #[test]
 fn a_log_that_is_away_or_slow_or_breaks_off_loses_nothing_and_tells_nothing_twice() {
@@ -35,4 +43,32 @@ fn a_log_that_is_away_or_slow_or_breaks_off_loses_nothing_and_tells_nothing_twic
         broken_off(kafka.proxies()),
     ];
     try_all(&engines, &faults).unwrap();
+}
+
+#[test]
+fn a_log_that_is_away_keeps_no_process_from_stopping() {
+    let _alone = ALONE.lock();
+    let kafka = Kafka::start(KafkaOptions::default()).unwrap();
+    let bootstrap = kafka.bootstrap();
+    let name = format!("log_stops_{}", std::process::id());
+    let engines = Engines { kafka: &bootstrap, cql: engines::cql().unwrap(), name: &name, known: true };
+    let rooms: [&[&str]; 2] = [&["ingest", "fanout"], &["digest", "sender", "keeper"]];
+    let mut house = House::closed(&engines, &rooms).unwrap();
+    // As long as it usually is, so that they stay members for a while.
+    house.processes.iter_mut().for_each(|process| process.set("TIDINGS_KAFKA_SESSION", "45s"));
+    house.start().unwrap();
+    let now = Millis(Clock::real(0).now()).to_string();
+    for part in 0..5 {
+        let note = |n: u64| input::note(&format!("note:{part}-{n}"), n % 20, &now);
+        house.say("/v1/changes", &(0..500).map(note).collect::<Vec<_>>()).unwrap();
+    }
+    kafka.pause(0).unwrap();
+    // Whoever had a turn in hand goes back to what is committed, and waits for the log to say what that is.
+    let failed = || Ok(house.said().contains("a turn was aborted"));
+    until(TURN, &failed).unwrap();
+    let asked = Stopwatch::start();
+    house.processes.iter().for_each(|process| process.signal("TERM").unwrap());
+    let ended = || Ok(house.processes.iter().all(|process| process.ended().is_some()));
+    until(STOPPING, &ended).unwrap_or_else(|error| panic!("{error}: {}", house.said()));
+    println!("stopped after {} ms", asked.elapsed().as_millis());
 }

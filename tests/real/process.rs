@@ -38,6 +38,11 @@ impl Process {
         })
     }
 
+    /// Has it find something else in its environment from its next start on.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Starts it and does not wait for it. What it says is added to what it said in earlier lives.
     pub fn start(&self) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.folder.join("log"))?;

@@ -4,105 +4,131 @@
 //! several times, and the medians are compared, because machines are noisy and shared. A figure without its
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
-//! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`near`], [`fill`] and [`flow`] are the benches; the last two run the
-//! real program as [`process`] starts it.
+//! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
+//! [`near`], [`fill`] and [`flow`] are the benches; the last two run the real program as [`process`] starts it. [`room`]
+//! is the fan-out at work; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
 pub mod report;
 
 pub mod audience;
 pub mod fill;
 pub mod flow;
+pub mod followers;
 pub mod log;
 pub mod near;
+pub mod route;
 pub mod rows;
 
+pub mod clusters;
 pub mod process;
+pub mod room;
 
 mod raw;
+mod timed;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
+pub use clusters::Clusters;
 pub use report::{Figure, Oracle, Report};
 
-/// A bench: its name, what it measures, the size it has by default, and whether it runs the real program.
+/// A bench: its name, what it measures, and the size it has by default.
 pub struct Bench {
     pub name: &'static str,
     pub measures: &'static str,
     pub size: usize,
+    /// Whether it runs the real program, and whether it can be run on clusters too.
     pub runs_program: bool,
+    pub on_clusters: bool,
+}
+
+const fn bench(name: &'static str, size: usize, measures: &'static str) -> Bench {
+    Bench { name, measures, size, runs_program: false, on_clusters: false }
 }
 
 /// What there is to run.
-pub const BENCHES: [Bench; 7] = [
+pub const BENCHES: [Bench; 8] = [
+    bench(
+        "log",
+        100_000,
+        "records appended to a topic, acknowledged durable, against a raw loop on the same engine",
+    ),
+    bench("rows", 50_000, "rows written into days, one per person, acknowledged durable, against a raw loop"),
     Bench {
-        name: "log",
-        measures: "records appended to a topic, acknowledged durable, against a raw loop on the same engine",
-        size: 100_000,
-        runs_program: false,
+        on_clusters: true,
+        ..bench(
+            "fanout",
+            12_000,
+            "one event to so many followers: stored, announced, committed; against bare loops",
+        )
     },
     Bench {
-        name: "rows",
-        measures: "rows written into days, one per person, acknowledged durable, against a raw loop",
-        size: 50_000,
-        runs_program: false,
+        on_clusters: true,
+        ..bench(
+            "route",
+            200_000,
+            "events read, decoded and routed up to the store; against a bare loop that decodes",
+        )
     },
+    bench(
+        "line",
+        1_000_000,
+        "the same for ten followers and ten times as many up to so many; what each costs must not grow",
+    ),
+    bench("near", 1_000_000, "one event to those of so many people who are within 50 km; rows read for each"),
     Bench {
-        name: "fanout",
-        measures: "one event to so many followers: stored, announced, committed; against bare loops",
-        size: 12_000,
-        runs_program: false,
-    },
-    Bench {
-        name: "line",
-        measures: "the same for ten followers and ten times as many up to so many; what each costs must not grow",
-        size: 1_000_000,
-        runs_program: false,
-    },
-    Bench {
-        name: "near",
-        measures: "one event to those of so many people who are within 50 km; rows read for each",
-        size: 1_000_000,
-        runs_program: false,
-    },
-    Bench {
-        name: "start",
-        measures: "until `up` is ready: on an empty directory, and on one with so many entries",
-        size: 10_000_000,
         runs_program: true,
+        ..bench(
+            "start",
+            10_000_000,
+            "until `up` is ready: on an empty directory, and on one with so many entries",
+        )
     },
     Bench {
-        name: "flow",
-        measures: "so many events through `up`: its memory must stay flat",
-        size: 1_000_000,
         runs_program: true,
+        ..bench("flow", 1_000_000, "so many events through `up`: its memory must stay flat")
     },
 ];
 
 /// Rounds of each side; the median counts.
 pub const ROUNDS: usize = 5;
 
-/// Runs a bench by its name, telling `progress` what it is doing. `program` is this very program.
+/// Runs a bench by its name, telling `progress` what it is doing: on clusters if there are any, else on the
+/// embedded engine. `program` is this very program.
 pub async fn run(
     name: &str,
     size: Option<usize>,
+    clusters: Option<&Clusters>,
     program: &Path,
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Report> {
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == name) else {
-        let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
-        anyhow::bail!("there is no bench `{name}`: try one of {}", names.join(", "));
+        anyhow::bail!("there is no bench `{name}`: try one of {}", names(|_| true));
     };
     let size = size.unwrap_or(bench.size).max(1);
-    match bench.name {
-        "log" => log::run(size, progress).await,
-        "rows" => rows::run(size, progress).await,
-        "fanout" => audience::run(size, progress).await,
-        "line" => audience::line(size, progress).await,
-        "near" => near::run(size, progress).await,
-        "start" => fill::run(size, program, progress).await,
-        _ => flow::run(size, program, progress).await,
+    match (bench.name, clusters) {
+        ("fanout", Some(clusters)) => followers::run(size, clusters, progress).await,
+        ("route", Some(clusters)) => route::production(size, clusters, progress).await,
+        (name, Some(_)) => {
+            let there = names(|bench| bench.on_clusters);
+            anyhow::bail!(
+                "`{name}` measures the embedded engine alone; with `--engine production` there is {there}"
+            )
+        }
+        ("log", None) => log::run(size, progress).await,
+        ("rows", None) => rows::run(size, progress).await,
+        ("fanout", None) => audience::run(size, progress).await,
+        ("route", None) => route::embedded(size, progress).await,
+        ("line", None) => audience::line(size, progress).await,
+        ("near", None) => near::run(size, progress).await,
+        ("start", None) => fill::run(size, program, progress).await,
+        (_, None) => flow::run(size, program, progress).await,
     }
+}
+
+/// Names of benches, as they stand in a sentence.
+pub fn names(which: impl Fn(&&Bench) -> bool) -> String {
+    BENCHES.iter().filter(which).map(|bench| bench.name).collect::<Vec<_>>().join(", ")
 }

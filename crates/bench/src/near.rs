@@ -12,8 +12,8 @@ use store::{StateKey, Store};
 use topic::Topics;
 
 use crate::{
-    audience,
     report::{Figure, Oracle, Report, machine},
+    room,
 };
 
 const CATALOGUE: &str = r"
@@ -52,7 +52,7 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     let topics: Arc<dyn Topics> =
         Arc::new(topic::embedded::Embedded::open(&dir.path().join("topics"), Clock::real(0))?);
     let store: Arc<dyn Store> = Arc::new(store::embedded::Embedded::open(&dir.path().join("store"))?);
-    audience::declare(&*topics).await?;
+    room::declare(&*topics).await?;
     let tenant = Tenant::new("bench")?;
     let people = people(size)?;
     for some in people.chunks(SLICE_PERSONS_MAX) {
@@ -66,7 +66,7 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     progress(&format!("near: {} of them within {WITHIN_KM} km", expected.len()));
     let read = rows_read(&*store, &tenant).await?;
     let event = event(&tenant)?;
-    let took = audience::through_the_room(&topics, &store, CATALOGUE, &event).await?;
+    let took = room::through(&topics, &store, CATALOGUE, &event).await?;
     let held = found(&*store, &event, &people, &expected).await?;
     // The raw loop here: asking everybody for their place.
     let watch = Stopwatch::start();

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, ensure};
 use runtime::clock::Stopwatch;
 
-use crate::audience;
+use crate::room;
 
 const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>{% for i in items %}{{ i.says }} {% endfor %}</mj-text></mj-column></mj-section></mj-body></mjml>";
 const TEXT: &str = "{% for i in items %}{{ i.says }}\n{% endfor %}";
@@ -32,7 +32,7 @@ pub struct Up {
 impl Bed {
     pub fn new(program: &Path) -> anyhow::Result<Self> {
         let dir = tempfile::tempdir()?;
-        fs::write(dir.path().join("catalogue.yaml"), audience::CATALOGUE)?;
+        fs::write(dir.path().join("catalogue.yaml"), room::CATALOGUE)?;
         fs::write(dir.path().join("mail.mjml"), MJML)?;
         fs::write(dir.path().join("mail.txt"), TEXT)?;
         Ok(Self { program: program.to_owned(), dir })

@@ -26,3 +26,31 @@ pub fn write(dir: &Path, count: usize, bytes: usize, batch: usize) -> anyhow::Re
     }
     Ok(watch.elapsed())
 }
+
+/// Values in a keyspace of the embedded engine's own library, in their order.
+#[derive(Clone)]
+pub struct Values {
+    keyspace: fjall::Keyspace,
+    // Closed after what is in it.
+    _database: fjall::Database,
+}
+
+impl Values {
+    pub fn write(dir: &Path, values: impl Iterator<Item = anyhow::Result<Vec<u8>>>) -> anyhow::Result<Self> {
+        let database = fjall::Database::builder(dir).open().context("open the raw database")?;
+        let keyspace = database.keyspace("raw", fjall::KeyspaceCreateOptions::default)?;
+        for (number, value) in (0_u64..).zip(values) {
+            keyspace.insert(number.to_be_bytes(), value?)?;
+        }
+        database.persist(fjall::PersistMode::SyncData)?;
+        Ok(Self { keyspace, _database: database })
+    }
+
+    pub fn each(&self, mut with: impl FnMut(&[u8]) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        for item in self.keyspace.iter() {
+            let (_, value) = item.into_inner()?;
+            with(&value)?;
+        }
+        Ok(())
+    }
+}

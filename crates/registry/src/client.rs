@@ -1,6 +1,6 @@
 //! Questions to a registry over HTTP.
 
-use std::{fs, sync::Arc};
+use std::{fs, ops::RangeInclusive, sync::Arc};
 
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -19,6 +19,8 @@ const MEDIA_TYPE: &str = "application/vnd.schemaregistry.v1+json";
 /// A schema is a text within a text.
 const ANSWER_BYTES_MAX: u64 = 2 * SCHEMA_BYTES_MAX as u64;
 const REASON_CHARS_MAX: usize = 300;
+/// How the API numbers a subject, a version or a schema that is not there; whoever else says 404 is no registry.
+const NOT_FOUND: RangeInclusive<i64> = 40_401..=40_499;
 
 /// Why there is no answer that can be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -142,11 +144,12 @@ fn understood(mut answer: Response<Body>) -> Result<Value, Trouble> {
     }
     let message = said.as_ref().and_then(|said| said.get("message")?.as_str()).unwrap_or(&text);
     let message: String = message.chars().take(REASON_CHARS_MAX).collect();
+    let code = said.and_then(|said| said.get("error_code")?.as_i64()).unwrap_or_default();
     match status.as_u16() {
-        status @ (404 | 409 | 422) => {
-            let code = said.and_then(|said| said.get("error_code")?.as_i64()).unwrap_or_default();
-            Err(Trouble::Refused { status, code, message })
+        404 if !NOT_FOUND.contains(&code) => {
+            Err(Trouble::Unreachable(format!("404, so this is not the root of its API: {message}")))
         }
+        status @ (404 | 409 | 422) => Err(Trouble::Refused { status, code, message }),
         status => Err(Trouble::Unreachable(format!("{status}: {message}"))),
     }
 }

@@ -60,7 +60,7 @@ impl Registry {
     async fn registered(&self, subject: &str, schema: &Value) -> anyhow::Result<Option<u32>> {
         match self.client.post(&format!("/subjects/{subject}"), schema).await {
             Ok(found) => id_of(&found).map(Some),
-            Err(Trouble::Refused { status: 404, code: 1.., .. }) => Ok(None),
+            Err(Trouble::Refused { status: 404, .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -73,7 +73,7 @@ impl Registry {
         let path = format!("/compatibility/subjects/{subject}/versions/latest?verbose=true");
         let answer = match self.client.post(&path, &schema).await {
             Ok(answer) => answer,
-            Err(Trouble::Refused { status: 404, code: 1.., .. }) => {
+            Err(Trouble::Refused { status: 404, .. }) => {
                 return Ok(Standing::Wanting { is_first: true });
             }
             Err(error) => return Err(error.into()),

@@ -114,6 +114,24 @@ async fn what_is_not_compatible_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_is_no_registry_is_told_once() {
+    let right = engines::registry().unwrap();
+    let mut wrong = vec![format!("{right}/nothing")];
+    // Those above the root of one that has a path answer in words of their own.
+    if let Some((host, _)) = right.split_once("/apis") {
+        wrong.extend([host.to_owned(), format!("{host}/apis")]);
+    }
+    for wrong in wrong {
+        for check in [true, false] {
+            let error = migrate(&open(&wrong), &prefix("wrong"), check).await.unwrap_err();
+            let said = format!("{error:#}");
+            assert!(said.contains("404, so this is not the root of its API"), "{wrong}: {said}");
+            assert_eq!(said.matches("404").count(), 1, "{wrong}: {said}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_id_is_told_from_a_registry_that_is_away() {
     let unknown = open(engines::registry().unwrap()).schema(4_000_000_000).await.unwrap_err();
     assert!(matches!(unknown, NoSchema::Unknown(_)), "{unknown:?}");

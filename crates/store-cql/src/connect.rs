@@ -12,6 +12,7 @@ use scylla::{
     statement::{Consistency, SerialConsistency},
 };
 use secrecy::ExposeSecret as _;
+use store::StoreError;
 
 use crate::{
     errors::Trouble,
@@ -20,6 +21,11 @@ use crate::{
 
 /// As a keyspace's name is put into statements, it has to be a plain word; the journal's is longer.
 const KEYSPACE_BYTES_MAX: usize = 40;
+
+/// A session as the store has it, with nothing of ours around it: for whoever measures what we add.
+pub async fn session(settings: &Settings) -> Result<Session, StoreError> {
+    connect(settings).await.map_err(|trouble| trouble.told("connecting to the cluster"))
+}
 
 pub(crate) async fn connect(settings: &Settings) -> Result<Session, Trouble> {
     let name = &settings.keyspace;

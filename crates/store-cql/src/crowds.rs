@@ -139,7 +139,9 @@ impl Cql {
     ) -> Result<Members, StoreError> {
         let name = name_of(crowd);
         let (mut persons, mut looked) = (Vec::new(), 0);
-        let (mut last, mut after, mut ahead) = (None, from, 1);
+        // The rest of a shard says nothing of how much is in the others, so the next one is read with it.
+        let mut ahead = if from.person.is_empty() { 1 } else { 2 };
+        let (mut last, mut after) = (None, from);
         while after.shard < shards(crowd) {
             // One more than there is room for, to know whether somebody comes after.
             let rows = (most - persons.len() + 1).max(PAGE_ROWS_MIN);
@@ -149,8 +151,7 @@ impl Cql {
                 false => Place { shard, person: String::new() },
             });
             let pages = self.engine.each(starts.map(|at| self.page(tenant, &name, at, rows))).await?;
-            let found: usize = pages.iter().map(|page| page.persons.len()).sum();
-            let read = pages.len();
+            let largest = pages.iter().map(|page| page.persons.len()).max().unwrap_or(0);
             after = Place { shard: end, person: String::new() };
             for page in pages {
                 for (person, is_on) in page.persons {
@@ -169,7 +170,7 @@ impl Cql {
                     break;
                 }
             }
-            let likely = (most - persons.len()) / (found / read + 1) + 1;
+            let likely = (most - persons.len()) / (largest + 1) + 1;
             ahead = u8::try_from(likely.min(SHARDS_AHEAD_MAX)).unwrap_or(1);
         }
         Ok(Members { persons, next: None })

@@ -33,6 +33,7 @@ use marks::Marks;
 use model::Day;
 use store::StoreError;
 
+pub use connect::session;
 pub use migrate::migrate;
 pub use settings::{Login, Settings, Tls};
 

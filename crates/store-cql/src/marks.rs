@@ -93,7 +93,8 @@ impl Marks {
             return Ok(before);
         }
         let since = Stopwatch::start();
-        let before = asked(engine).await?;
+        // Boxed, since every write has room for it and hardly one comes here.
+        let before = Box::pin(asked(engine)).await?;
         self.see(before, Some(since));
         Ok(before)
     }

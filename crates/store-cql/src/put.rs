@@ -41,12 +41,13 @@ type Pair = (Vec<u8>, Vec<u8>);
 impl Put {
     pub(crate) async fn send(&self, engine: &Engine) -> Result<(), Trouble> {
         match &self.what {
-            What::Row(bound) => engine.session.execute_bound_unpaged(bound).await?,
+            // Boxed, since what surrounds it is moved several times for each row, and this is nearly all of it.
+            What::Row(bound) => Box::pin(engine.session.execute_bound_unpaged(bound)).await?,
             What::Rows { batch, key, rows, ttl } => {
                 let (tenant, person, day) = (key.tenant.as_str(), key.person.as_str(), key.day.0);
                 let values: Vec<_> =
                     rows.iter().map(|(row, body)| (tenant, person, day, row, body, ttl)).collect();
-                engine.session.batch(batch, values).await?
+                Box::pin(engine.session.batch(batch, values)).await?
             }
         };
         Ok(())

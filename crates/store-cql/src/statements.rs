@@ -74,10 +74,6 @@ impl Statements {
         ))
         .await?;
         journalled.set_consistency(Consistency::LocalSerial);
-        // A mark has to be seen in every data centre.
-        let mut mark =
-            plain(format!("INSERT INTO {keyspace}.marks (name, day) VALUES (?, ?) {by_version}")).await?;
-        mark.set_consistency(Consistency::EachQuorum);
         Ok(Self {
             merge: plain(format!(
                 "INSERT INTO {keyspace}.states (tenant, owner, field, value) VALUES (?, ?, ?, ?) {by_version}"
@@ -117,7 +113,8 @@ impl Statements {
             .await?,
             answered: plain(format!("SELECT at, answer FROM {journal}.answers WHERE tenant = ? AND key = ?"))
                 .await?,
-            mark,
+            // Everybody who writes is in our data centre, so nobody need wait for another, which may be dead.
+            mark: plain(format!("INSERT INTO {keyspace}.marks (name, day) VALUES (?, ?) {by_version}")).await?,
             marks: plain(format!("SELECT name, day FROM {keyspace}.marks")).await?,
             hold: plain(format!("INSERT INTO {keyspace}.days_held (part, day) VALUES (0, ?) USING TTL ?")).await?,
             held: plain(format!("SELECT day FROM {keyspace}.days_held WHERE part = 0")).await?,

@@ -21,8 +21,9 @@ use crate::{
     errors::Trouble,
 };
 
-/// Partitions that hold the notes of a tenant.
-const NOTE_SHARDS: u64 = 64;
+/// Partitions that hold the notes of a tenant. Chosen for life. Few, since every part of a fan-out asks all of them;
+/// each stays small, since nearly nobody has notes.
+const NOTE_SHARDS: u64 = 16;
 /// Persons whose notes are asked for at once; a cluster may refuse more.
 const NOTED_MAX: usize = 100;
 

@@ -161,8 +161,8 @@ Examples:
 
 const MIGRATE: &str = "\
 A line is printed for each thing that was done, or `nothing to do`. It may be repeated, also by two at once. \
-Partition counts are for life: topics that have another count than `partitions` are refused. With --check \
-nothing is done, and the exit code is 3 if there is anything to do.
+Partition counts are for life: topics that have another count than `partitions` are refused; `tidings repartition` \
+is the way to another count. With --check nothing is done, and the exit code is 3 if there is anything to do.
 
 Examples:
   tidings migrate
@@ -184,9 +184,14 @@ const BENCH: &str = "\
 Each bench runs in a folder of its own and leaves nothing behind. A figure is the median of several rounds, \
 beside the same done by hand on the same engine; `oracle` says what was checked, and whether it held.
 
+With `--engine production` it is run on Kafka and ScyllaDB or Cassandra: those that the configuration names, or \
+--kafka and --cql (TIDINGS_KAFKA, TIDINGS_CQL), as `make engines` says them. It makes topics and a keyspace of \
+its own there, tidings_bench_..., and takes them away.
+
 Examples:
   tidings bench list
-  tidings bench log --size 20000";
+  tidings bench log --size 20000
+  tidings bench route --engine production";
 
 const QUARANTINE: &str = "\
 What could not be decoded or was not admitted waits here, with the reason; the rest of its partition went \
@@ -255,6 +260,12 @@ pub struct Bench {
     /// How many things it is done with
     #[arg(long, value_name = "N", value_parser = some)]
     pub size: Option<usize>,
+    /// With `--engine production`: brokers of Kafka, before those of the configuration
+    #[arg(long, value_name = "ADDRESSES", env = "TIDINGS_KAFKA", hide_env_values = true)]
+    pub kafka: Option<String>,
+    /// With `--engine production`: nodes of ScyllaDB or Cassandra, likewise
+    #[arg(long, value_name = "ADDRESSES", env = "TIDINGS_CQL", hide_env_values = true)]
+    pub cql: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -309,6 +320,12 @@ impl Cli {
         if let Command::Run(run) = &self.command {
             add(keys::CATALOGUE, "--catalogue", run.catalogue.as_deref());
             add(keys::LISTEN, "--listen", run.listen.as_deref());
+        }
+        if let Command::Bench(bench) = &self.command
+            && self.shared.engine.as_deref() == Some(keys::PRODUCTION)
+        {
+            add(keys::KAFKA_BROKERS, "--kafka", bench.kafka.as_deref());
+            add(keys::CQL_CONTACT_POINTS, "--cql", bench.cql.as_deref());
         }
         if let Command::Explain(explain) = &self.command {
             add(keys::CATALOGUE, "--catalogue", explain.catalogue.as_deref());

@@ -65,7 +65,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Repartition(asked) => repartition::run(&config, &asked, out),
         Command::Archive(archive) => archive::run(&config, &archive, out),
         Command::Check(check) => check::run(&check, out),
-        Command::Bench(bench) => bench::run(&bench, out),
+        Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),
         Command::Quarantine(what) => quarantine::run(&config, what, out),
     }
@@ -83,8 +83,11 @@ fn merged(cli: &Cli) -> Result<Merged, Failure> {
         // What is no text is none of ours.
         Some((name.into_string().ok()?, value.into_string().ok()?))
     });
-    let merged = config::load(cli.shared.config.as_deref(), environment, cli.given())?;
-    Ok(merged)
+    let merged = config::load(cli.shared.config.as_deref(), environment, cli.given());
+    Ok(merged.map_err(|refused| match cli.command {
+        Command::Bench(_) => bench::refused(refused),
+        _ => refused,
+    })?)
 }
 
 /// Tells a failure to whoever watches.

@@ -1,13 +1,20 @@
 //! The engines that a configuration names, whichever they are: opened, looked at, closed.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use model::{Millis, Tenant, partition::Partitions};
 use runtime::{Clock, Shutdown, clock::Stopwatch, retry};
 use store::{Answers as _, Store, StoreError};
+use store_cql::Cql;
 use tokio::{task::spawn_blocking, time::timeout};
-use topic::{TopicError, Topics};
+use topic::{TopicError, TopicSpec, Topics};
+use topic_kafka::Kafka;
 use wire::{NoSchemas, Schemas, topics};
 
 use crate::{
@@ -74,13 +81,8 @@ async fn production(
     let Production { kafka, cql, registry } = engines;
     let kafka = topic_kafka::Settings { foreign, ..kafka.clone() };
     let prefix = kafka.prefix.clone();
-    let store = store_cql::Cql::open(cql.clone()).await.context("the store")?;
-    let topics = topic_kafka::Kafka::open(kafka, clock.clone()).context("the log")?;
-    // A log that is away is found out when it is asked for something.
-    match topics.bounds(topics::EVENTS).await {
-        Ok(_) | Err(TopicError::Refused(_)) => {}
-        Err(error) => return Err(error).context("the log"),
-    }
+    let store = store(cql).await?;
+    let topics = log(&kafka, clock).await?;
     let framing = Shutdown::default();
     let (topics, schemas): (Arc<dyn Topics>, Arc<dyn Schemas>) = match registry {
         Some(settings) => {
@@ -93,6 +95,45 @@ async fn production(
         None => (Arc::new(topics), Arc::new(NoSchemas)),
     };
     Ok(Opened::Production { topics, store: Arc::new(store), schemas, framing })
+}
+
+/// An engine elsewhere that does not answer; a little later it may.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Away(String);
+
+/// An engine elsewhere that does not let us in: a wrong setting, unless it did before.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Denied(String);
+
+/// The log elsewhere, which answers.
+async fn log(kafka: &topic_kafka::Settings, clock: &Clock) -> anyhow::Result<Kafka> {
+    let log = Kafka::open(kafka.clone(), clock.clone()).context("the log")?;
+    // A log that is away is found out when it is asked for something.
+    match log.bounds(topics::EVENTS).await {
+        Ok(_) | Err(TopicError::Refused(_)) => Ok(log),
+        Err(TopicError::Busy(busy)) => {
+            let why = |why: &str| format!("the log, by `kafka.brokers` at {}: {why}", kafka.brokers);
+            Err(match log.denied() {
+                Some(reason) => Denied(why(&format!("kafka does not let us in: {reason}"))).into(),
+                None => Away(why(&busy)).into(),
+            })
+        }
+        Err(error) => Err(error).context("the log"),
+    }
+}
+
+/// The store elsewhere. What it refuses before it was ever used is a setting, and nothing is broken.
+async fn store(cql: &store_cql::Settings) -> anyhow::Result<Cql> {
+    Cql::open(cql.clone()).await.map_err(|error| match error {
+        StoreError::Busy(why) => {
+            let points = cql.contact_points.join(",");
+            Away(format!("the store, by `cql.contact_points` at {points}: {why}")).into()
+        }
+        StoreError::Broken(why) => NotReady(format!("the store: {why}")).into(),
+        error @ StoreError::Full(_) => anyhow::Error::new(error).context("the store"),
+    })
 }
 
 /// The registry as its own crate knows it; what it learns it keeps in the data directory.
@@ -114,9 +155,14 @@ pub async fn patiently<T>(
     loop {
         let error = match attempt().await {
             Ok(done) => return Ok(done),
-            Err(error) if !house::is_passing(&error) => return Err(error),
+            Err(error) if patience.is_some() && error.is::<Denied>() => {
+                return Err(NotReady(error.to_string()).into());
+            }
             Err(error) => error,
         };
+        if !(house::is_passing(&error) || error.is::<Away>() || error.is::<Denied>()) {
+            return Err(error);
+        }
         let secs = waited.elapsed().as_secs();
         if patience.is_some_and(|patience| waited.elapsed() > patience) {
             return Err(error.context(format!("after {secs} s of waiting")));
@@ -152,32 +198,50 @@ pub async fn prepare(
             Ok(log.declare(&house::foreign_specs(foreign)).await.context("declare the sources")?)
         }
         Opened::Production { .. } => {
-            let lacking = lacking(&*log, partitions).await.context("look at the topics")?;
-            if lacking.is_empty() {
-                return Ok(());
+            let Lacking { missing, unlike } =
+                lacking(&*log, partitions).await.context("look at the topics")?;
+            if !unlike.is_empty() {
+                return Err(NotReady(unlike.join("\n")).into());
             }
-            Err(NotReady(format!("run `tidings migrate` first:\n  {}", lacking.join("\n  "))).into())
+            if !missing.is_empty() {
+                let missing = missing.join("\n  ");
+                return Err(NotReady(format!("run `tidings migrate` first:\n  {missing}")).into());
+            }
+            Ok(())
         }
     }
 }
 
-/// What a house would miss in its log: a line for each topic that is not there, or is another.
-pub async fn lacking(log: &dyn Topics, partitions: Partitions) -> Result<Vec<String>, TopicError> {
-    let mut lines = Vec::new();
-    for spec in house::specs(partitions) {
-        let (name, wanted) = (&spec.name, spec.partitions);
-        match log.bounds(name).await {
+/// What a house would miss in its log, in lines.
+#[derive(Debug)]
+pub struct Lacking {
+    /// Topics that are not there.
+    pub missing: Vec<String>,
+    /// Topics of another partition count. A count is for life, so nobody makes them as they should be by the way.
+    pub unlike: Vec<String>,
+}
+
+pub async fn lacking(log: &dyn Topics, partitions: Partitions) -> Result<Lacking, TopicError> {
+    let (mut missing, mut unlike) = (Vec::new(), BTreeMap::<_, Vec<String>>::new());
+    for TopicSpec { name, partitions: wanted, .. } in house::specs(partitions) {
+        match log.bounds(&name).await {
             Ok(found) if found.len() == wanted as usize => {}
-            Ok(found) => lines.push(format!(
-                "topic `{name}` has {} partitions, and by `partitions` it should have {wanted}; \
-                 the count is for life, unless `tidings repartition` changes it",
-                found.len()
-            )),
-            Err(TopicError::Refused(why)) => lines.push(format!("topic `{name}`: {why}")),
+            Ok(found) => unlike.entry((found.len(), wanted)).or_default().push(format!("`{name}`")),
+            Err(TopicError::Refused(why)) => missing.push(format!("topic `{name}`: {why}")),
             Err(error) => return Err(error),
         }
     }
-    Ok(lines)
+    let line = |((found, wanted), names): (_, Vec<String>)| {
+        let names = names.join(", ");
+        if wanted != partitions.count() {
+            return format!("of topics that have {wanted} partitions these have {found}: {names}");
+        }
+        format!(
+            "`partitions` is {wanted}, and these topics have {found}: {names}; set it to {found}, or have them \
+             changed by `tidings repartition --to {wanted}`"
+        )
+    };
+    Ok(Lacking { missing, unlike: unlike.into_iter().map(line).collect() })
 }
 
 impl Opened {

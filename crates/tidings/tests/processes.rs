@@ -4,7 +4,7 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::{
@@ -15,6 +15,8 @@ use std::{
 };
 
 use tempfile::TempDir;
+use topic::{NewRecord, Retention, TopicSpec, Topics as _};
+use wire::topics;
 
 const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";
 /// How long a process may take to be ready, or to do what it was told of.
@@ -114,7 +116,43 @@ fn migrate_makes_what_is_missing_once() {
     for line in ["migrate", &format!("run fanout --catalogue {catalogue}")] {
         let (code, said, why) = site.said(line, &[("TIDINGS_PARTITIONS", "8")]);
         assert_eq!(code, 3, "{line}: {said}{why}");
-        assert!(why.contains("4 partitions") && why.contains("for life"), "{line}: {said}{why}");
+        let names = "`events`, `slices`, `inbox`, `pending`, `windows`, `ready`";
+        let says = format!(
+            "`partitions` is 8, and these topics have 4: {names}; set it to 4, or have them changed by `tidings repartition --to 8`\n"
+        );
+        assert!(why.ends_with(&says) && !why.contains("migrate"), "{line}: {said}{why}");
+    }
+    // A slip in the settings is said to be one.
+    let line = format!("run fanout --catalogue {catalogue}");
+    for (variable, value, says) in [
+        (
+            "TIDINGS_CQL_KEYSPACE",
+            "nothing_here",
+            "the keyspace nothing_here is not laid out: run `tidings migrate`",
+        ),
+        ("TIDINGS_CQL_DATACENTER", "nowhere", "the cluster has no data centre `nowhere`"),
+    ] {
+        let (code, _, why) = site.said(&line, &[(variable, value)]);
+        assert_eq!(code, 3, "{variable}: {why}");
+        assert!(why.contains(says) && !why.contains("broken"), "{variable}: {why}");
+    }
+    for (variable, says) in [
+        ("TIDINGS_KAFKA_BROKERS", "the log, by `kafka.brokers` at 127.0.0.1:1: "),
+        ("TIDINGS_CQL_CONTACT_POINTS", "the store, by `cql.contact_points` at 127.0.0.1:1: "),
+    ] {
+        let (code, _, why) = site.said("days ann", &[(variable, "127.0.0.1:1")]);
+        assert_eq!(code, 1, "{variable}: {why}");
+        assert!(why.contains(says) && !why.contains("busy"), "{variable}: {why}");
+    }
+    let settings = [
+        ("TIDINGS_KAFKA_USER", "ann"),
+        ("TIDINGS_KAFKA_PASSWORD", "wrong"),
+        ("TIDINGS_KAFKA_MECHANISM", "plain"),
+    ];
+    for line in ["migrate", "migrate --check", &line] {
+        let (code, _, why) = site.said(line, &settings);
+        assert_eq!(code, 3, "{line}: {why}");
+        assert!(why.contains("`kafka.brokers`") && why.contains("does not let us in"), "{line}: {why}");
     }
     // Nobody signs with a secret of its own.
     let (code, _, why) = told(
@@ -167,16 +205,95 @@ fn rooms_in_processes_are_a_house() {
     assert_eq!(code, 0, "{why}");
     assert!(days.contains("post:1"), "{days}");
 
+    // Where nothing runs on this directory, the house may run elsewhere.
+    let replay = "replay events --last 1h --execute --data-dir elsewhere";
+    let (code, _, why) = site.said(replay, &[]);
+    assert_eq!(code, 3, "{why}");
+    assert!(why.contains("a house runs on these engines") && why.contains("TIDINGS_CATALOGUE"), "{why}");
+    let knows = [("TIDINGS_CATALOGUE", catalogue.as_str())];
+    let (code, _, why) = site.said(replay, &knows);
+    assert_eq!(code, 0, "{why}");
+    assert!(why.contains("done: 1 record appended\n"), "{why}");
+
     for process in others {
         process.stop();
     }
     ingest.stop();
+    // Of all records of the topic one is a copy, which is not replayed.
+    let (code, _, why) = site.said(replay, &[]);
+    assert_eq!(code, 0, "{why}");
+    assert!(why.contains("done: 1 record appended; they are read when the house runs"), "{why}");
     // With nobody there the engines are asked.
     let (code, again, why) = site.said("days ann --data-dir i", &[]);
     assert_eq!(code, 0, "{why}");
     assert!(again.contains("post:1"), "{again}");
     let accepted = fs::read_to_string(site.path("outbox/accepted.log")).unwrap();
     assert_eq!(accepted.lines().filter(|line| line.ends_with("first")).count(), 1, "{accepted}");
+}
+
+#[test]
+fn what_others_sent_is_put_back_where_they_sent_it() {
+    let site = Site::new("q");
+    let (code, _, why) = site.said("migrate", &[]);
+    assert_eq!(code, 0, "{why}");
+    let theirs = format!("{}.theirs", site.word);
+    let settings = topic_kafka::Settings {
+        prefix: format!("{}-", site.word),
+        foreign: [theirs.clone()].into(),
+        replication: topic_kafka::settings::Replication { factor: 1, min_insync: 1 },
+        ..topic_kafka::Settings::at(engines::kafka().unwrap())
+    };
+    let tokio = tokio::runtime::Runtime::new().unwrap();
+    let log = topic_kafka::Kafka::open(settings, runtime::Clock::real(0)).unwrap();
+    let record = |topic: &str, value: Vec<u8>| NewRecord {
+        topic: topic.into(),
+        partition: 0,
+        key: vec![],
+        value: Some(value),
+        headers: vec![],
+    };
+    let item = |offset: u64| {
+        let at = model::Millis(0);
+        let item = wire::Quarantined {
+            topic: theirs.clone(),
+            partition: 0,
+            offset,
+            appended: at,
+            key: vec![],
+            value: Some(b"x".to_vec()),
+            headers: vec![],
+            cut: true,
+            reason: "no title".to_owned(),
+            at,
+            room: "ingest".to_owned(),
+        };
+        record(topics::QUARANTINE, wire::quarantined::encode(&item).unwrap())
+    };
+    tokio.block_on(async {
+        let retention = Retention::Milliseconds(1 << 40);
+        log.declare(&[TopicSpec { name: theirs.as_str().into(), partitions: 1, retention }]).await.unwrap();
+        log.append(vec![record(&theirs, b"whole".to_vec())]).await.unwrap();
+        log.append(vec![item(0)]).await.unwrap();
+    });
+
+    let (code, _, why) = site.said("quarantine retry --all", &[]);
+    assert_eq!(code, 3, "{why}");
+    assert!(why.contains(&theirs) && why.contains("TIDINGS_CATALOGUE"), "{why}");
+    let folder = site.path("catalogue");
+    let copied = Command::new("cp").args(["-r", &catalogue(), &folder.display().to_string()]).status();
+    assert!(copied.unwrap().success());
+    let source = format!(
+        "\nsources:\n  theirs: {{topic: {theirs}, format: json, tells: post.published, subject: '\"post:\" ~ row.id'}}\n"
+    );
+    let mut file = fs::OpenOptions::new().append(true).open(folder.join("catalogue.yaml")).unwrap();
+    file.write_all(source.as_bytes()).unwrap();
+    let (code, _, why) =
+        site.said("quarantine retry --all", &[("TIDINGS_CATALOGUE", &folder.display().to_string())]);
+    assert_eq!(code, 0, "{why}");
+    assert_eq!(why, "1 put back\n");
+    let found = tokio.block_on(log.read(&theirs, 0, 0, 10)).unwrap();
+    let values: Vec<_> = found.into_iter().map(|record| record.value.unwrap()).collect();
+    assert_eq!(values, [b"whole", b"whole"]);
 }
 
 /// A process that runs, and where it listens.

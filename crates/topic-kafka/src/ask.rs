@@ -30,12 +30,25 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a transaction may take to be decided, for who only wants to know where a group stands.
 pub const UNDECIDED: Duration = Duration::from_millis(500);
 
+/// What a client has to tell is heard in parts of so much.
+const TOLD_MOST: usize = 64;
+
 /// A client that is only asked. All of its methods block.
 pub struct Asker {
     client: BaseConsumer<Voice>,
     voice: Voice,
     /// How many partitions a topic has. Counts are for life, so they are asked for once.
     counts: Mutex<HashMap<String, u32>>,
+}
+
+/// What a cluster says of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    Nothing,
+    /// It is there, or about to be or to go, and one of its partitions has no leader now.
+    Leaderless,
+    /// So many partitions.
+    Count(u32),
 }
 
 impl Asker {
@@ -51,7 +64,11 @@ impl Asker {
         if let Some(count) = self.known(wire) {
             return Ok(count);
         }
-        self.look_up(wire)?.ok_or_else(|| TopicError::Refused(format!("there is no topic `{name}`")))
+        match self.look_up(wire)? {
+            Found::Count(count) => Ok(count),
+            Found::Leaderless => Err(TopicError::Busy(format!("topic `{name}` has no leader yet"))),
+            Found::Nothing => Err(TopicError::Refused(format!("there is no topic `{name}`"))),
+        }
     }
 
     /// The same without asking anybody.
@@ -59,45 +76,42 @@ impl Asker {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).get(wire).copied()
     }
 
-    /// Asks the cluster; nothing if it has no such topic, or not yet with a leader for each partition.
-    pub fn look_up(&self, wire: &str) -> Result<Option<u32>, TopicError> {
+    /// Asks the cluster.
+    pub fn look_up(&self, wire: &str) -> Result<Found, TopicError> {
         let what = || format!("asking for topic `{wire}`");
-        let metadata =
-            self.client.fetch_metadata(Some(wire), PATIENCE).map_err(|error| failed(&what(), &error))?;
-        self.serve();
+        let metadata = self.heard(self.client.fetch_metadata(Some(wire), PATIENCE));
+        let metadata = metadata.map_err(|error| failed(&what(), &error))?;
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.remove(wire);
         let Some(topic) = metadata.topics().iter().find(|topic| topic.name() == wire) else {
-            return Ok(None);
+            return Ok(Found::Nothing);
         };
         match topic.error().map(Code::from) {
             None => {}
-            Some(Code::UnknownTopicOrPartition | Code::UnknownTopic) => return Ok(None),
+            Some(Code::UnknownTopicOrPartition | Code::UnknownTopic) => return Ok(Found::Nothing),
+            Some(Code::LeaderNotAvailable) => return Ok(Found::Leaderless),
             Some(code) => return Err(coded(&what(), code)),
         }
         if topic.partitions().is_empty() || topic.partitions().iter().any(|p| p.leader() < 0) {
-            return Ok(None);
+            return Ok(Found::Leaderless);
         }
         let count = count_of(topic);
         counts.insert(wire.to_owned(), count);
-        Ok(Some(count))
+        Ok(Found::Count(count))
     }
 
     /// All topics that we may see, with their partition counts.
     pub fn topics(&self) -> Result<Vec<(String, u32)>, TopicError> {
-        let metadata = self.client.fetch_metadata(None, PATIENCE);
+        let metadata = self.heard(self.client.fetch_metadata(None, PATIENCE));
         let metadata = metadata.map_err(|error| failed("asking for topics", &error))?;
-        self.serve();
         let there = metadata.topics().iter().filter(|topic| topic.error().is_none());
         Ok(there.map(|topic| (topic.name().to_owned(), count_of(topic))).collect())
     }
 
     /// What the brokers say about a group; an empty list if nobody knows it.
     pub fn groups(&self, wire: &str) -> Result<GroupList, TopicError> {
-        let groups = self.client.fetch_group_list(Some(wire), PATIENCE);
-        let groups = groups.map_err(|error| failed("asking for a group", &error))?;
-        self.serve();
-        Ok(groups)
+        let groups = self.heard(self.client.fetch_group_list(Some(wire), PATIENCE));
+        groups.map_err(|error| failed("asking for a group", &error))
     }
 
     /// The first and the next offset of partitions.
@@ -123,11 +137,10 @@ impl Asker {
     }
 
     fn try_offsets(&self, places: &[(&str, u32)], which: Offset) -> Result<Vec<u64>, TopicError> {
-        let found = self.times(places, which).map_err(|error| match code(&error) {
+        let found = self.heard(self.times(places, which)).map_err(|error| match code(&error) {
             Some(code) => later("asking for offsets", code),
             None => failed("asking for offsets", &error),
         })?;
-        self.serve();
         found
             .iter()
             .zip(places)
@@ -168,10 +181,17 @@ impl Asker {
         Ok(out)
     }
 
-    /// The client's own lines and errors are told only when it is polled.
-    fn serve(&self) {
-        self.voice.answered();
-        drop(self.client.poll(Duration::ZERO));
+    /// What was answered. The client's own lines and errors are told only when it is polled.
+    fn heard<T>(&self, answer: Result<T, KafkaError>) -> Result<T, KafkaError> {
+        for _ in 0..TOLD_MOST {
+            if self.client.poll(Duration::ZERO).is_none() {
+                break;
+            }
+        }
+        if answer.is_ok() {
+            self.voice.answered();
+        }
+        answer
     }
 }
 

@@ -11,7 +11,8 @@ use runtime::clock::Stopwatch;
 use topic::port::{Retention, TopicError, TopicSpec};
 
 use crate::{
-    Inner, ask,
+    Inner,
+    ask::{self, Found},
     config::{self, Isolation, MESSAGE_MOST},
     errors::{coded, failed},
     names,
@@ -37,8 +38,9 @@ pub async fn declare(inner: &std::sync::Arc<Inner>, specs: &[TopicSpec]) -> Resu
     let mut missing = Vec::new();
     for (spec, wire) in specs.iter().zip(&wires) {
         match look_up(inner, wire).await? {
-            Some(count) => check(spec, count)?,
-            None => missing.push((spec, wire)),
+            Found::Count(count) => check(spec, count)?,
+            // The latter may be about to be, or to go.
+            Found::Nothing | Found::Leaderless => missing.push((spec, wire)),
         }
     }
     let admin = admin(inner)?;
@@ -54,8 +56,8 @@ pub fn admin(inner: &Inner) -> Result<AdminClient<Voice>, TopicError> {
     admin.map_err(|error| failed("opening a client", &error))
 }
 
-/// How many partitions a topic has now, if there is one.
-pub async fn look_up(inner: &std::sync::Arc<Inner>, wire: &str) -> Result<Option<u32>, TopicError> {
+/// What there is of a topic now.
+pub async fn look_up(inner: &std::sync::Arc<Inner>, wire: &str) -> Result<Found, TopicError> {
     let wire = wire.to_owned();
     inner.blocking(move |inner| inner.asker.look_up(&wire)).await
 }
@@ -116,8 +118,8 @@ async fn make(
         let mut still = Vec::new();
         for (spec, wire) in missing {
             match look_up(inner, wire).await? {
-                Some(count) => check(spec, count)?,
-                None => still.push((spec, wire)),
+                Found::Count(count) => check(spec, count)?,
+                Found::Nothing | Found::Leaderless => still.push((spec, wire)),
             }
         }
         missing = still;

@@ -81,6 +81,11 @@ pub(crate) struct Inner {
     severed: AtomicBool,
 }
 
+/// What a client of one's own has to be told to reach the cluster: for whoever measures what we add.
+pub fn client_config(settings: &Settings) -> rdkafka::ClientConfig {
+    config::query(settings, Isolation::Committed)
+}
+
 impl Kafka {
     /// Takes the settings and prepares clients; whether the cluster answers is found out when it is used.
     pub fn open(settings: Settings, clock: Clock) -> Result<Self, TopicError> {
@@ -98,6 +103,11 @@ impl Kafka {
             voice,
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Why the cluster does not let us in, if that is why it does not answer: a password or a certificate.
+    pub fn denied(&self) -> Option<String> {
+        self.inner.voice.denied()
     }
 
     /// Ends as a process does that is killed: nothing is committed or aborted, and every call fails. Only
@@ -243,7 +253,7 @@ impl Inner {
             })
             .collect();
         let near = |s: &&Standing| (1..=MARKS_MOST).contains(&s.lag());
-        let near: Vec<(u32, u64)> = out.iter().filter(near).map(|s| (s.partition, s.committed)).collect();
+        let near: Vec<_> = out.iter().filter(near).map(|s| (s.partition, s.committed..s.end)).collect();
         if !near.is_empty() {
             let bare = self.lookers.bare(&self.settings, &self.voice, &named.wire, &near)?;
             for standing in out.iter_mut().filter(|s| bare.contains(&s.partition)) {

@@ -1,6 +1,13 @@
 //! Looking at partitions outside any group: a stretch of records, and whether anything lies in a stretch.
+//!
+//! A broker that leads since a moment ago may believe for another moment that a partition ends earlier than it does.
+//! So its word that there is no more counts only where reading has got to where it was to go.
 
-use std::{collections::BTreeSet, sync::Mutex, sync::PoisonError, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use rdkafka::{
     Message as _, Offset, TopicPartitionList,
@@ -51,8 +58,12 @@ impl Lookers {
                             return Ok(());
                         }
                     }
-                    // All that is left are records of the transactions' own.
-                    Some(Err(KafkaError::PartitionEOF(_))) => return Ok(()),
+                    // What was left were records of the transactions' own.
+                    Some(Err(KafkaError::PartitionEOF(_)))
+                        if reached(consumer, at.wire, at.partition)? >= stretch.end =>
+                    {
+                        return Ok(());
+                    }
                     Some(Err(error)) if still.elapsed() > PATIENCE => return Err(error),
                     Some(Err(KafkaError::MessageConsumptionFatal(code))) => {
                         return Err(KafkaError::MessageConsumptionFatal(code));
@@ -64,21 +75,21 @@ impl Lookers {
         })
     }
 
-    /// Which of these partitions hold no record from an offset on, but perhaps the marks of transactions.
-    /// Blocks.
+    /// Which of these partitions hold no record in a stretch, but perhaps the marks of transactions. Blocks.
     pub fn bare(
         &self,
         settings: &Settings,
         voice: &Voice,
         wire: &str,
-        from: &[(u32, u64)],
+        stretches: &[(u32, std::ops::Range<u64>)],
     ) -> Result<BTreeSet<u32>, TopicError> {
         let mut list = TopicPartitionList::new();
-        let mut open: BTreeSet<u32> = from.iter().map(|(partition, _)| *partition).collect();
+        let mut open: BTreeMap<u32, u64> = stretches.iter().map(|(p, stretch)| (*p, stretch.end)).collect();
         let mut bare = BTreeSet::new();
         self.with(settings, voice, |consumer| {
-            for (partition, offset) in from {
-                list.add_partition_offset(wire, signed32(*partition), Offset::Offset(signed(*offset)))?;
+            for (partition, stretch) in stretches {
+                let from = Offset::Offset(signed(stretch.start));
+                list.add_partition_offset(wire, signed32(*partition), from)?;
             }
             consumer.assign(&list)?;
             let still = Stopwatch::start();
@@ -89,7 +100,9 @@ impl Lookers {
                     }
                     Some(Err(KafkaError::PartitionEOF(partition))) => {
                         let partition = unsigned32(partition);
-                        if open.remove(&partition) {
+                        let Some(end) = open.get(&partition) else { continue };
+                        if reached(consumer, wire, partition)? >= *end {
+                            open.remove(&partition);
                             bare.insert(partition);
                         }
                     }
@@ -140,6 +153,13 @@ fn one(wire: &str, partition: u32, offset: u64) -> Result<TopicPartitionList, Ka
     let mut list = TopicPartitionList::new();
     list.add_partition_offset(wire, signed32(partition), Offset::Offset(signed(offset)))?;
     Ok(list)
+}
+
+/// Up to where a partition was read, marks included.
+fn reached(consumer: &BaseConsumer<Voice>, wire: &str, partition: u32) -> Result<u64, KafkaError> {
+    let positions = consumer.position()?;
+    let offset = positions.find_partition(wire, signed32(partition)).map(|elem| elem.offset());
+    Ok(if let Some(Offset::Offset(offset)) = offset { unsigned(offset) } else { 0 })
 }
 
 pub fn timed_out() -> KafkaError {

@@ -132,6 +132,42 @@ async fn what_cannot_be_appended_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_does_not_know_the_end_yet_is_waited_for() {
+    let mock = MockCluster::new(2).unwrap();
+    mock.create_topic("lead", 1, 2).unwrap();
+    mock.partition_leader("lead", 0, Some(1)).unwrap();
+    let mut settings = Settings::at(&mock.bootstrap_servers());
+    // This cluster knows of no other end.
+    settings.more.insert("isolation.level".to_owned(), "read_uncommitted".to_owned());
+    let kafka = Kafka::open(settings, Clock::real(0)).unwrap();
+    for value in ["a", "b", "c"] {
+        kafka.append(vec![record("lead", 0, value)]).await.unwrap();
+    }
+    // Whoever reads is sent to the other one.
+    mock.partition_follower("lead", 0, 2).unwrap();
+    mock.follower_watermarks("lead", 0, Some(0), Some(1)).unwrap();
+    let knows = async {
+        runtime::retry::wait(Duration::from_secs(2)).await;
+        mock.follower_watermarks("lead", 0, Some(0), Some(3)).unwrap();
+    };
+    let (read, ()) = tokio::join!(kafka.read("lead", 0, 0, 9), knows);
+    let read: Vec<u64> = read.unwrap().iter().map(|record| record.offset).collect();
+    assert_eq!(read, [0, 1, 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_without_a_leader_is_there_all_the_same() {
+    let (mock, kafka) = mock();
+    mock.partition_leader("lead", 0, None).unwrap();
+    let outcome = kafka.bounds("lead").await;
+    assert!(matches!(outcome, Err(TopicError::Busy(_))), "{outcome:?}");
+    let outcome = kafka.bounds("none").await;
+    assert!(matches!(outcome, Err(TopicError::Refused(_))), "{outcome:?}");
+    mock.partition_leader("lead", 0, Some(1)).unwrap();
+    assert_eq!(kafka.bounds("lead").await.unwrap(), [(0, 0)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_is_away_is_busy() {
     let mut settings = Settings::at("127.0.0.1:1");
     settings.more.insert("socket.connection.setup.timeout.ms".to_owned(), "1000".to_owned());

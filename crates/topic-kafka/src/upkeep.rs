@@ -11,7 +11,8 @@ use runtime::clock::Stopwatch;
 use topic::port::{TopicError, TopicName};
 
 use crate::{
-    Inner, ask,
+    Inner,
+    ask::{self, Found},
     config::Isolation,
     declare,
     errors::{code, coded, failed},
@@ -123,7 +124,7 @@ pub async fn remove(inner: &Arc<Inner>, topics: &[TopicName]) -> Result<(), Topi
     let waited = Stopwatch::start();
     for wire in &wires {
         let mut tries = 0;
-        while declare::look_up(inner, wire).await?.is_some() {
+        while declare::look_up(inner, wire).await? != Found::Nothing {
             if waited.elapsed() > GONE {
                 return Err(TopicError::Busy(format!("topic `{wire}` was removed and is still there")));
             }

@@ -14,17 +14,23 @@ use rdkafka::{
 };
 use tokio::sync::Notify;
 
+/// Words of what goes wrong between two who do not trust each other.
+const DENIES: [&str; 3] = ["certificate", "SSL alert", "wrong version number"];
+
 /// What every client of ours is given to speak through. Clones know of each other, so that a cluster that
 /// is away is logged once and not by each client each second.
 #[derive(Clone, Debug, Default)]
 pub struct Voice {
     away: Arc<AtomicBool>,
+    /// Why the cluster does not let us in, unless it has answered since.
+    denied: Arc<Mutex<Option<String>>>,
 }
 
 impl Voice {
     /// Something was answered.
     pub fn answered(&self) {
         if self.away.load(Ordering::Relaxed) && self.away.swap(false, Ordering::Relaxed) {
+            *self.denied.lock().unwrap_or_else(PoisonError::into_inner) = None;
             tracing::info!("kafka answers again");
         }
     }
@@ -33,6 +39,20 @@ impl Voice {
         if !self.away.swap(true, Ordering::Relaxed) {
             tracing::warn!(reason, "kafka does not answer");
         }
+    }
+
+    /// Why the cluster does not let us in, if that is so. It may be asked again all the same.
+    pub fn denied(&self) -> Option<String> {
+        self.denied.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn deny(&self, reason: &str) {
+        let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        if denied.replace(reason.to_owned()).is_none() {
+            tracing::warn!(reason, "kafka does not let us in");
+        }
+        drop(denied);
+        self.away.store(true, Ordering::Relaxed);
     }
 }
 
@@ -59,8 +79,12 @@ impl ClientContext for Voice {
     fn error(&self, error: KafkaError, reason: &str) {
         match error.rdkafka_error_code() {
             Some(Code::AllBrokersDown) => self.away(reason),
-            Some(Code::Authentication | Code::SaslAuthenticationFailed | Code::SSL) => {
-                tracing::warn!(reason, "kafka does not let us in");
+            Some(Code::Authentication | Code::SaslAuthenticationFailed) => self.deny(reason),
+            // Connections that just break off do so with these codes too.
+            Some(Code::SSL | Code::BrokerTransportFailure)
+                if DENIES.iter().any(|word| reason.contains(word)) =>
+            {
+                self.deny(reason);
             }
             Some(Code::PartitionEOF) => {}
             _ => tracing::debug!(%error, reason, "librdkafka"),

@@ -5,7 +5,7 @@
 //! was due at T before its partition has been read up to the ends that its topics had when T came: what a
 //! person did a moment before must be seen first, also after an outage.
 
-use std::{collections::BTreeMap, future::pending, sync::Arc};
+use std::{collections::BTreeMap, future::pending, pin::Pin, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -15,6 +15,12 @@ use crate::port::{
     Batch, CommitError, Happening, Member, Membership, Mode, NewRecord, Offsets, Record, TopicError, Topics,
     Turn,
 };
+
+#[cfg(test)]
+mod tests;
+
+/// How long a position that has moved without a record may wait for a turn that commits it.
+const MOVED: Duration = Duration::from_secs(10);
 
 /// What a room does in the loop. A room that keeps nothing between turns decides, and that is all.
 #[async_trait]
@@ -67,9 +73,11 @@ pub struct Drive {
 pub async fn drive(drive: Drive, work: &mut dyn Work) -> anyhow::Result<()> {
     let group = drive.membership.group.clone();
     let worker = drive.quiet.worker();
-    let member =
-        drive.topics.join(drive.membership.clone()).await.with_context(|| format!("{group}: join"))?;
-    let mut loop_ = Loop { drive, member, worker, owned: BTreeMap::new(), awaiting: true, failures: 0 };
+    let join = drive.topics.join(drive.membership.clone());
+    let joined = or_stop(&drive.shutdown, join).await.with_context(|| format!("{group}: join"))?;
+    let Some(member) = joined else { return Ok(()) };
+    let (owned, awaiting) = (BTreeMap::new(), true);
+    let mut loop_ = Loop { drive, member, worker, owned, awaiting, moved: None, failures: 0 };
     while !loop_.drive.shutdown.started() {
         let happened = loop_.next(work).await.with_context(|| format!("{group}: the log"))?;
         loop_.handle(happened, work).await.with_context(|| format!("{group}: the log"))?;
@@ -84,6 +92,8 @@ struct Loop {
     owned: BTreeMap<u32, Owned>,
     /// Partitions are about to be assigned: until they are restored this loop is not idle, whatever it has read.
     awaiting: bool,
+    /// Positions have moved without a record; when this returns, they are committed.
+    moved: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     failures: u32,
 }
 
@@ -92,6 +102,8 @@ struct Owned {
     generation: u64,
     /// An instant that came, and how far the partition must be read before what was due then may close.
     closing: Option<(i64, Offsets)>,
+    /// What was committed last, if it was by us.
+    committed: Offsets,
 }
 
 enum Woken {
@@ -99,7 +111,20 @@ enum Woken {
     /// What was due by this instant may close now.
     Close(u32, i64),
     Due,
+    Moved,
     Stop,
+}
+
+/// What the log answers, unless everything stops first: a cluster that is away is waited for without end.
+async fn or_stop<T>(
+    shutdown: &Shutdown,
+    answer: impl Future<Output = Result<T, TopicError>>,
+) -> Result<Option<T>, TopicError> {
+    tokio::select! {
+        biased;
+        answer = answer => answer.map(Some),
+        () = shutdown.wait() => Ok(None),
+    }
 }
 
 impl Loop {
@@ -113,7 +138,13 @@ impl Loop {
         if due.is_some_and(|at| at <= self.drive.clock.now()) {
             return Ok(Woken::Due);
         }
-        let Self { drive, member, worker, awaiting, .. } = self;
+        let Self { drive, member, worker, awaiting, moved, .. } = self;
+        let moved = async {
+            match moved {
+                Some(moved) => moved.await,
+                None => pending().await,
+            }
+        };
         let wake = async {
             match due {
                 Some(at) => drive.clock.wake_at(at).await,
@@ -128,6 +159,8 @@ impl Loop {
         let (woken, asleep) = tokio::select! {
             biased;
             () = drive.shutdown.wait() => (Woken::Stop, None),
+            // Before the member is, for the same reason.
+            () = moved => (Woken::Moved, None),
             happening = member.next(drive.records_max) => (Woken::Happening(happening?), None),
             asleep = wake => (Woken::Due, Some(asleep)),
             () = idle => (Woken::Stop, None),
@@ -153,6 +186,7 @@ impl Loop {
         match woken {
             Woken::Stop => Ok(()),
             Woken::Due => self.note_due(work).await,
+            Woken::Moved => self.commit_moved(work).await,
             Woken::Close(partition, at) => {
                 let Some(generation) = self.owned.get(&partition).map(|owned| owned.generation) else {
                     return Ok(());
@@ -167,17 +201,22 @@ impl Loop {
             Woken::Happening(Happening::Assigned(partitions)) => {
                 for (partition, generation) in partitions {
                     let state = match self.drive.membership.state {
-                        Some(_) => self.member.restore(partition).await?,
-                        None => Vec::new(),
+                        Some(_) => or_stop(&self.drive.shutdown, self.member.restore(partition)).await?,
+                        None => Some(Vec::new()),
                     };
+                    let Some(state) = state else { return Ok(()) };
                     work.restore(partition, state)
                         .with_context(|| format!("restore partition {partition}"))?;
-                    self.owned.insert(partition, Owned { generation, closing: None });
+                    let owned = Owned { generation, closing: None, committed: Offsets::new() };
+                    self.owned.insert(partition, owned);
                 }
                 self.awaiting = false;
                 Ok(())
             }
             Woken::Happening(Happening::Revoked(partitions)) => {
+                if partitions.is_empty() {
+                    self.moved.get_or_insert_with(|| Box::pin(retry::wait(MOVED)));
+                }
                 for partition in partitions {
                     self.owned.remove(&partition);
                     work.forget(partition);
@@ -193,8 +232,34 @@ impl Loop {
         let now = self.drive.clock.now();
         for (partition, owned) in &mut self.owned {
             if owned.closing.is_none() && work.due(*partition).is_some_and(|due| due <= now) {
-                let ends = if work.reads_first() { self.member.ends(*partition).await? } else { Vec::new() };
+                let ends = if work.reads_first() {
+                    or_stop(&self.drive.shutdown, self.member.ends(*partition)).await?
+                } else {
+                    Some(Offsets::new())
+                };
+                let Some(ends) = ends else { return Ok(()) };
                 owned.closing = Some((now, ends));
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits positions that went past what nobody is handed, where no turn has. Or a log that keeps nothing for
+    /// ever would take that away as well one quiet day, and the group would stand before its first offset, as if
+    /// it had missed something.
+    async fn commit_moved(&mut self, work: &mut dyn Work) -> anyhow::Result<()> {
+        self.moved = None;
+        let moved = |(partition, owned): (&u32, &Owned)| {
+            (self.member.positions(*partition) != owned.committed).then_some((*partition, owned.generation))
+        };
+        let moved: Vec<(u32, u64)> = self.owned.iter().filter_map(moved).collect();
+        for (partition, generation) in moved {
+            if self.drive.shutdown.started() {
+                break;
+            }
+            let nothing = Batch { partition, generation, records: Vec::new() };
+            if let Err(error) = self.commit(&nothing, Vec::new()).await {
+                self.failed(partition, error, work).await?;
             }
         }
         Ok(())
@@ -227,20 +292,32 @@ impl Loop {
                 }
                 Ok(true)
             }
-            Err(CommitError::Aborted(reason)) => {
+            Err(error) => self.failed(partition, error, work).await.map(|()| false),
+        }
+    }
+
+    /// What becomes of a partition whose turn was not committed.
+    async fn failed(
+        &mut self,
+        partition: u32,
+        error: CommitError,
+        work: &mut dyn Work,
+    ) -> anyhow::Result<()> {
+        let group = &self.drive.membership.group;
+        match error {
+            CommitError::Aborted(reason) => {
                 tracing::warn!(%group, partition, reason, "a turn was aborted and is tried again");
                 work.aborted(partition);
-                self.again(partition).await?;
-                Ok(false)
+                Ok(self.again(partition).await?)
             }
-            Err(CommitError::Lost(reason)) => {
+            CommitError::Lost(reason) => {
                 tracing::warn!(%group, partition, reason, "a partition was lost");
                 self.owned.remove(&partition);
                 self.awaiting = true;
                 work.forget(partition);
-                Ok(false)
+                Ok(())
             }
-            Err(CommitError::Engine(error)) => Err(error.into()),
+            CommitError::Engine(error) => Err(error.into()),
         }
     }
 
@@ -255,11 +332,16 @@ impl Loop {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.member.commit(turn).await
+        let offsets = turn.offsets.clone();
+        self.member.commit(turn).await?;
+        self.owned.entry(batch.partition).and_modify(|owned| owned.committed = offsets);
+        Ok(())
     }
 
     async fn again(&mut self, partition: u32) -> Result<(), TopicError> {
-        self.member.rewind(partition).await?;
+        if or_stop(&self.drive.shutdown, self.member.rewind(partition)).await?.is_none() {
+            return Ok(());
+        }
         tokio::select! {
             () = retry::pause(self.failures, u64::from(partition)) => {}
             () = self.drive.shutdown.wait() => {}

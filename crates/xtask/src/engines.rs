@@ -44,7 +44,13 @@ impl Engines {
 
     /// Tells a command where they are.
     pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)))
+        command.envs(self.told(|name| std::env::var_os(name).is_some()))
+    }
+
+    /// Who set one of the variables has an engine of that kind to be tested, and means that one.
+    fn told(&self, is_set: impl Fn(&str) -> bool) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        all.filter(move |(name, _)| !is_set(name))
     }
 }
 
@@ -57,5 +63,24 @@ impl Drop for Engines {
             drop(child.kill());
         }
         drop(child.wait());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_was_given_stays_the_one_that_is_tested() {
+        let variables = VARIABLES.map(|name| (name.to_owned(), "started".to_owned())).into();
+        let engines = Engines { child: None, variables };
+        let check = |given: &[&str], told: &[&str]| {
+            let names: Vec<_> = engines.told(|name| given.contains(&name)).map(|(name, _)| name).collect();
+            assert_eq!(names, told, "{given:?}");
+        };
+        check(&[], &VARIABLES);
+        check(&["TIDINGS_CQL"], &["TIDINGS_KAFKA", "TIDINGS_REGISTRY"]);
+        check(&["TIDINGS_KAFKA", "TIDINGS_REGISTRY"], &["TIDINGS_CQL"]);
+        check(&VARIABLES, &[]);
     }
 }

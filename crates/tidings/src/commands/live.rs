@@ -41,6 +41,10 @@ const DEMO_FILE: &str = "demo.ndjson";
 const SECRET_BYTES: usize = 24;
 /// How long requests in flight may take when the house stops.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
+/// How long door and rooms may take together at the end, before the rooms are left where they stand; and how long it
+/// may take to let go of engines, which may be away. Whoever runs us is told to allow 20 s.
+const LAST_TURNS: Duration = Duration::from_secs(10);
+const LETTING_GO: Duration = Duration::from_secs(4);
 
 /// What a process is to be.
 pub struct Process {
@@ -272,7 +276,7 @@ async fn seed(config: &Config, admin: &Admin) {
     }
 }
 
-/// Closes the door first, then the rooms. A second signal does not wait.
+/// Closes the door first, then the rooms, then the engines. A second signal does not wait.
 async fn close(
     home: Option<Home>,
     mut server: JoinHandle<std::io::Result<()>>,
@@ -293,9 +297,15 @@ async fn close(
         }
     };
     let stopped = tokio::select! {
-        stopped = orderly => stopped,
-        () = again.on_signals() => Err(anyhow!("not waited for: the rooms pick up where they were when the house starts again")),
+        stopped = timeout(LAST_TURNS, orderly) => stopped.ok(),
+        () = again.on_signals() => None,
     };
+    let stopped = stopped.unwrap_or_else(|| {
+        Err(anyhow!("not waited for: the rooms pick up where they were when the house starts again"))
+    });
+    if timeout(LETTING_GO, spawn_blocking(move || drop(home))).await.is_err() {
+        tracing::warn!("the engines are left as they are: they take too long to let go of");
+    }
     match why {
         Some(error) => Err(Failure::Failed(error)),
         None => {

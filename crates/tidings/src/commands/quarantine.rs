@@ -1,15 +1,16 @@
 //! `tidings quarantine`: what could not be used, and what to do with it.
 
+use catalogue::Catalogue;
 use model::Millis;
 use serde_json::{Value, json};
 
 use super::{
     Out,
-    reach::{Reach, reach},
+    reach::{Files, Reach, reach},
 };
 use crate::{
     cli,
-    config::Config,
+    config::{Config, Engine},
     failure::Failure,
     quarantine::{self, Item, Verdict},
     say,
@@ -23,8 +24,8 @@ pub fn run(config: &Config, what: cli::Quarantine, out: Out) -> Result<(), Failu
     match what {
         cli::Quarantine::List => list(&items(&reach)?, out),
         cli::Quarantine::Show { item } => show(&items(&reach)?, item, out),
-        cli::Quarantine::Retry(items) => settle(&reach, &items, Verdict::Retry, out),
-        cli::Quarantine::Drop(items) => settle(&reach, &items, Verdict::Drop, out),
+        cli::Quarantine::Retry(items) => settle(&reach, config, &items, Verdict::Retry, out),
+        cli::Quarantine::Drop(items) => settle(&reach, config, &items, Verdict::Drop, out),
     }
 }
 
@@ -82,7 +83,33 @@ fn show(items: &[Item], number: u64, out: Out) -> Result<(), Failure> {
     Ok(())
 }
 
-fn settle(reach: &Reach, items: &cli::Items, verdict: Verdict, out: Out) -> Result<(), Failure> {
+/// On engines elsewhere a topic is one of ours, by our prefix, unless the catalogue says that it is another's.
+fn know_topics(config: &Config, files: &Files, numbers: Option<&[u64]>) -> Result<(), Failure> {
+    if let Engine::Embedded = config.engine {
+        return Ok(());
+    }
+    let foreign = files.catalogue.as_ref().map(Catalogue::foreign_topics).unwrap_or_default();
+    let ours = wire::topics::all(config.partitions);
+    for (number, item) in files.runtime.block_on(quarantine::waiting(&*files.topics))? {
+        let is_known = foreign.contains(&item.topic) || ours.iter().any(|(name, ..)| *name == item.topic);
+        if !is_known && numbers.is_none_or(|numbers| numbers.contains(&number)) {
+            return Err(Failure::refused(format!(
+                "item {number} is of `{}`, which no source that is known here reads: name the catalogue with \
+                 TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
+                item.topic
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn settle(
+    reach: &Reach,
+    config: &Config,
+    items: &cli::Items,
+    verdict: Verdict,
+    out: Out,
+) -> Result<(), Failure> {
     let numbers = (!items.all).then_some(items.items.as_slice());
     let settled: usize = match reach {
         Reach::Running(client) => {
@@ -92,6 +119,9 @@ fn settle(reach: &Reach, items: &cli::Items, verdict: Verdict, out: Out) -> Resu
         }
         Reach::Files(files) => {
             let now = Millis(files.clock.now());
+            if verdict == Verdict::Retry {
+                know_topics(config, files, numbers)?;
+            }
             files.runtime.block_on(quarantine::settle(&*files.topics, numbers, verdict, now))?
         }
     };

@@ -1,6 +1,6 @@
 //! Who answers a question about a data directory: the house that runs on it, or its engines.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
@@ -29,7 +29,8 @@ pub struct Files {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
     pub clock: Clock,
-    /// Only for what subjects are called; a missing or broken one leaves them unnamed.
+    /// For what subjects are called, and which topics are those of others; a missing or broken one leaves
+    /// that unknown.
     pub catalogue: Option<Catalogue>,
     /// The last to go: the engines must be closed by then.
     _held: DataDir,
@@ -63,8 +64,10 @@ pub fn reach(config: &Config) -> Result<Reach, Failure> {
 fn files(config: &Config, held: DataDir) -> Result<Files, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let clock = DemoClock::open(held.path())?.clock().clone();
-    let opened = runtime.block_on(engines::open(config, &clock, BTreeSet::new()))?;
     let catalogue = config.catalogue.as_deref().and_then(|dir| Catalogue::load(dir).ok());
+    let foreign = catalogue.as_ref().map(Catalogue::foreign_topics).unwrap_or_default();
+    let opened =
+        runtime.block_on(engines::open(config, &clock, foreign)).map_err(super::live::at_the_start)?;
     let (topics, store) = (opened.topics(), opened.store());
     Ok(Files { runtime, topics, store, clock, catalogue, _held: held })
 }

@@ -7,6 +7,7 @@ use model::Millis;
 use runtime::Clock;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use topic::Topics;
 use wire::replay::{Replay, ReplayState};
 
 use super::{
@@ -17,8 +18,9 @@ use crate::{
     cli,
     config::Config,
     failure::Failure,
+    house::STAGES,
     replay::{
-        self, Desk, Order, Plan, Step, Trouble, Wanted,
+        self, BEHIND_MAX, Desk, Order, Plan, Step, Trouble, Wanted,
         range::{Place, Range},
     },
     say,
@@ -32,10 +34,13 @@ const TRIES_MAX: u32 = 10;
 struct Asking {
     reach: Reach,
     desk: Desk,
+    /// Whether a house is there that reads what is appended: this one, or one in other processes.
+    is_read: bool,
 }
 
 pub fn run(config: &Config, asked: &cli::Replay, out: Out) -> Result<(), Failure> {
-    let asking = Asking { reach: reach(config)?, desk: Desk::default() };
+    let is_work = asked.execute || asked.resume.is_some() || asked.stop.is_some();
+    let asking = Asking::new(reach(config)?, is_work)?;
     if asked.list {
         return list(&asking.ask::<Vec<Replay>>(&Order::List)?, out);
     }
@@ -51,6 +56,7 @@ pub fn run(config: &Config, asked: &cli::Replay, out: Out) -> Result<(), Failure
         return ended(&stopped, &asking, out);
     }
     if let Some(id) = &asked.resume {
+        asking.can_pace()?;
         let replay: Replay = asking.ask(&Order::Resume { id: id.clone() })?;
         return follow(&asking, &replay, out);
     }
@@ -58,6 +64,7 @@ pub fn run(config: &Config, asked: &cli::Replay, out: Out) -> Result<(), Failure
     if !asked.execute {
         return plan(&asking.ask(&Order::Plan { topic, range })?, out);
     }
+    asking.can_pace()?;
     let (tells_missing, per_second) = (asked.tell_missing, asked.per_second);
     let wanted = Wanted { topic, range, by: by(), tells_missing, per_second };
     let replay: Replay = asking.ask(&Order::Begin(wanted))?;
@@ -80,6 +87,27 @@ pub(super) fn by() -> String {
 }
 
 impl Asking {
+    /// Who only looks need not know whether there is a house.
+    fn new(reach: Reach, is_work: bool) -> Result<Self, Failure> {
+        let is_read = match &reach {
+            Reach::Running(_) => true,
+            Reach::Files(_) if !is_work => false,
+            Reach::Files(files) => files.runtime.block_on(has_house(&*files.topics))?,
+        };
+        Ok(Self { reach, desk: Desk::default(), is_read })
+    }
+
+    /// A house that reads is waited for where it is behind, and the catalogue says what it reads.
+    fn can_pace(&self) -> Result<(), Failure> {
+        match &self.reach {
+            Reach::Files(files) if self.is_read && files.catalogue.is_none() => Err(Failure::refused(
+                "a house runs on these engines and is waited for, so its catalogue is needed: \
+                 TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
+            )),
+            Reach::Files(_) | Reach::Running(_) => Ok(()),
+        }
+    }
+
     fn ask<T: DeserializeOwned>(&self, order: &Order) -> Result<T, Failure> {
         let said: Value = match &self.reach {
             Reach::Running(client) => {
@@ -88,8 +116,10 @@ impl Asking {
             }
             Reach::Files(files) => {
                 let now = Millis(files.clock.now());
-                // Nobody reads while the house rests, so there is nobody to wait for.
-                let answer = replay::answer(&self.desk, &*files.topics, order.clone(), now, None);
+                // Where nobody reads there is nobody to wait for.
+                let house = files.catalogue.as_ref().filter(|_| self.is_read);
+                let pace = house.map(|catalogue| (catalogue, BEHIND_MAX));
+                let answer = replay::answer(&self.desk, &*files.topics, order.clone(), now, pace);
                 files.runtime.block_on(answer).map_err(|trouble| match trouble {
                     Trouble::Refused(why) => Failure::refused(why),
                     Trouble::Failed(error) => Failure::Failed(error),
@@ -98,10 +128,16 @@ impl Asking {
         };
         Ok(serde_json::from_value(said).context("understand the answer")?)
     }
+}
 
-    fn is_by_house(&self) -> bool {
-        matches!(self.reach, Reach::Running(_))
+/// Whether somebody is at work in any of the house's groups.
+async fn has_house(log: &dyn Topics) -> anyhow::Result<bool> {
+    for stage in STAGES {
+        if log.has_members(stage.group).await? {
+            return Ok(true);
+        }
     }
+    Ok(false)
 }
 
 fn plan(plan: &Plan, out: Out) -> Result<(), Failure> {
@@ -172,7 +208,7 @@ fn ended(replay: &Replay, asking: &Asking, out: Out) -> Result<(), Failure> {
     if out.json {
         return Ok(say::json(replay)?);
     }
-    let later = if asking.is_by_house() { "" } else { "; they are read when the house runs" };
+    let later = if asking.is_read { "" } else { "; they are read when the house runs" };
     say::talk(format!("{}: {} appended{later}", state(replay), records(replay.appended)));
     for (count, why) in [(replay.passed, "copies or nothing readable"), (replay.expired, "of expired days")] {
         if count > 0 {

@@ -208,7 +208,7 @@ pub const KEYS: [Key; 48] = [
         Form::Map,
         KAFKA_PROPERTIES,
         "TIDINGS_KAFKA_PROPERTIES",
-        "properties of librdkafka, which win over all others: `{socket.keepalive.enable: true}`",
+        "properties of librdkafka that have no key here: `{socket.keepalive.enable: true}`",
     ),
     of(Form::List, CQL_CONTACT_POINTS, "TIDINGS_CQL_CONTACT_POINTS", "some nodes, as host:port"),
     key(CQL_KEYSPACE, "TIDINGS_CQL_KEYSPACE", Some("tidings"), "the keyspace; its journal has one beside it"),
@@ -222,7 +222,12 @@ pub const KEYS: [Key; 48] = [
     key(CQL_USER, "TIDINGS_CQL_USER", None, "who we are to the nodes"),
     of(Form::Secret, CQL_PASSWORD, "TIDINGS_CQL_PASSWORD", "and the password"),
     key(CQL_TLS, "TIDINGS_CQL_TLS", Some("false"), "whether connections are encrypted"),
-    of(Form::Path, CQL_CA, "TIDINGS_CQL_CA", "who vouches for the nodes, a PEM file"),
+    of(
+        Form::Path,
+        CQL_CA,
+        "TIDINGS_CQL_CA",
+        "who vouches for the nodes, a PEM file; their certificates must name their IP addresses",
+    ),
     of(
         Form::Path,
         CQL_CERTIFICATE,

@@ -340,9 +340,9 @@ fn as_text(key: &Key, what: What) -> Result<String, &'static str> {
     }
 }
 
-/// A map of the environment is written as in the file.
-fn map_of_text(key: &Key, text: &str) -> Result<String, String> {
-    let wrong = || format!("`{text}` is no map such as `{{a: 1}}`");
-    let node = file::parse(text).map_err(|_| wrong())?;
-    as_text(key, node.what).map_err(|_| wrong())
+/// A map of the environment is written as in the file. What is none is not shown: it may hold a secret.
+fn map_of_text(key: &Key, text: &str) -> Result<String, &'static str> {
+    const WRONG: &str = "is no map such as `{a: 1}`";
+    let node = file::parse(text).map_err(|_| WRONG)?;
+    as_text(key, node.what).map_err(|_| WRONG)
 }

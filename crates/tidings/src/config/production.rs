@@ -43,7 +43,38 @@ const MECHANISMS: &[(&str, Mechanism)] = &[
 ];
 const SWITCH: &str = "is neither true nor false";
 /// What a property that must not be shown has in its name.
-const SECRETS: [&str; 4] = ["password", "secret", ".pem", "token"];
+const SECRETS: [&str; 5] = ["password", "passphrase", "secret", ".pem", "token"];
+/// Properties that are not the operator's, and the key that says it instead. Where there is none our promises
+/// rest on it: with another value records would be lost, read twice, or read before they are decided.
+const OURS: &[(&str, Option<&str>)] = &[
+    ("acks", None),
+    ("auto.commit.enable", None),
+    ("auto.offset.reset", None),
+    ("bootstrap.servers", Some(KAFKA_BROKERS)),
+    ("enable.auto.commit", None),
+    ("enable.auto.offset.store", None),
+    ("enable.idempotence", None),
+    ("enable.partition.eof", None),
+    ("group.id", Some(KAFKA_PREFIX)),
+    ("group.instance.id", Some(KAFKA_INSTANCE)),
+    ("group.protocol", Some(KAFKA_PROTOCOL)),
+    ("isolation.level", None),
+    ("max.in.flight", None),
+    ("max.in.flight.requests.per.connection", None),
+    ("metadata.broker.list", Some(KAFKA_BROKERS)),
+    ("partition.assignment.strategy", Some(KAFKA_PROTOCOL)),
+    ("request.required.acks", None),
+    ("sasl.mechanism", Some(KAFKA_MECHANISM)),
+    ("sasl.mechanisms", Some(KAFKA_MECHANISM)),
+    ("sasl.username", Some(KAFKA_USER)),
+    ("security.protocol", Some(KAFKA_TLS)),
+    ("session.timeout.ms", Some(KAFKA_SESSION)),
+    ("ssl.ca.location", Some(KAFKA_CA)),
+    ("ssl.certificate.location", Some(KAFKA_CERTIFICATE)),
+    ("ssl.key.location", Some(KAFKA_KEY)),
+    ("transaction.timeout.ms", Some(KAFKA_TRANSACTION)),
+    ("transactional.id", Some(KAFKA_PREFIX)),
+];
 
 /// All of it, or `None` with the reasons noted.
 pub fn settle(merge: &mut Merge<'_>, demo: bool) -> Option<Production> {
@@ -226,22 +257,27 @@ fn pairs(lines: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn copies(lines: &str) -> Result<BTreeMap<String, u16>, String> {
-    let one = |(name, copies): (&str, &str)| Ok((name.to_owned(), from_one_u16(copies)?));
+    let one = |(name, copies): (&str, &str)| {
+        let number = from_one(copies).map_err(|why| format!("has `{name}: {copies}`, which {why}"))?;
+        Ok((name.to_owned(), number))
+    };
     pairs(lines).map(one).collect()
 }
 
-fn from_one_u16(text: &str) -> Result<u16, String> {
-    from_one(text).map_err(|why| format!("has `{text}`, which {why}"))
-}
-
+/// What is wrong with one of them is said without its value: it may be a secret.
 fn properties(lines: &str) -> Result<BTreeMap<String, String>, String> {
     let one = |(name, value): (&str, &str)| {
-        if SECRETS.iter().any(|word| name.contains(word)) {
+        let word = name.trim().to_ascii_lowercase();
+        if SECRETS.iter().any(|secret| word.contains(secret)) {
             return Err(format!(
-                "has `{name}`, a secret, and properties are shown; `kafka.password` and `kafka.key` are not"
+                "has `{name}`, a secret, and properties are shown; `{KAFKA_PASSWORD}` and `{KAFKA_KEY}` are not"
             ));
         }
-        Ok((name.to_owned(), value.to_owned()))
+        match OURS.iter().find(|(ours, _)| *ours == word) {
+            Some((_, Some(key))) => Err(format!("has `{name}`, which is said by `{key}`")),
+            Some((_, None)) => Err(format!("has `{name}`, on which promises of ours rest; it cannot be set")),
+            None => Ok((name.to_owned(), value.to_owned())),
+        }
     };
     pairs(lines).map(one).collect()
 }

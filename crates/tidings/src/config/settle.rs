@@ -11,7 +11,7 @@ use wire::token::{SECRET_BYTES, Secret};
 
 use super::{
     Config, Engine, Limits, Log, Refused,
-    keys::{self, API_KEY_FILE_VARIABLE, KEYS},
+    keys::{self, API_KEY_FILE_VARIABLE, Form, KEYS},
     merge::{Merge, Source},
     parse::{bytes, duration, format, log_filter, parsed, public_url, word},
     production,
@@ -38,8 +38,10 @@ impl Merge<'_> {
         match parse(&setting.text) {
             Ok(value) => Some(value),
             Err(what) => {
-                let what = format!("{}: {name}: `{}` {what}", setting.source, setting.text.trim_end());
-                self.refused.push(what);
+                // Of a map it was said which pair is wrong; the others may hold a secret.
+                let is_map = keys::get(name).is_some_and(|key| key.form == Form::Map);
+                let given = if is_map { String::new() } else { format!("`{}` ", setting.text) };
+                self.refused.push(format!("{}: {name}: {given}{what}", setting.source));
                 None
             }
         }

@@ -199,7 +199,7 @@ fn what_is_wrong_with_production_is_refused_with_its_place() {
     );
     check(
         "kafka: {properties: {sasl.password: x}}",
-        "tidings.yaml:1:21: kafka.properties: `sasl.password=x` has `sasl.password`, a secret, and properties are shown; `kafka.password` and `kafka.key` are not",
+        "tidings.yaml:1:21: kafka.properties: has `sasl.password`, a secret, and properties are shown; `kafka.password` and `kafka.key` are not",
     );
     check("kafka: {properties: x}", "tidings.yaml:1:21: `kafka.properties` is a map of names and values");
     check(
@@ -209,7 +209,7 @@ fn what_is_wrong_with_production_is_refused_with_its_place() {
     check("cql: {tls: true}", "tidings.yaml:1:12: cql.tls: needs `cql.ca`");
     check(
         "cql: {replication: {dc1: many}}",
-        "tidings.yaml:1:20: cql.replication: `dc1=many` has `many`, which is no whole number from 1 on",
+        "tidings.yaml:1:20: cql.replication: has `dc1: many`, which is no whole number from 1 on",
     );
     check(
         "registry: {user: ann}",
@@ -248,6 +248,42 @@ fn an_engine_has_the_keys_that_it_needs_and_no_others() {
         &[("TIDINGS_KAFKA_PASSWORD_FIL", "x")],
         "environment: unknown variable TIDINGS_KAFKA_PASSWORD_FIL; did you mean TIDINGS_KAFKA_PASSWORD_FILE?",
     );
+}
+
+#[test]
+fn properties_that_are_ours_are_refused() {
+    let check = |name: &str, says: &str| {
+        let file = format!("kafka: {{properties: {{client.id: a, {name}: x}}}}");
+        let refused = merged(&file, &PRODUCTION, &[]).unwrap_err().to_string();
+        assert_eq!(refused, format!("tidings.yaml:1:21: kafka.properties: has `{name}`, {says}"));
+    };
+    check("group.id", "which is said by `kafka.prefix`");
+    check("bootstrap.servers", "which is said by `kafka.brokers`");
+    check("session.timeout.ms", "which is said by `kafka.session`");
+    for name in ["isolation.level", "enable.idempotence", "acks", "enable.auto.commit", "max.in.flight"] {
+        check(name, "on which promises of ours rest; it cannot be set");
+    }
+}
+
+#[test]
+fn a_refused_map_says_nothing_of_its_values() {
+    let check = |map: &str| {
+        for (file, environment) in [
+            (format!("kafka: {{properties: {map}}}"), vec![]),
+            (String::new(), vec![("TIDINGS_KAFKA_PROPERTIES", map)]),
+        ] {
+            let environment: Vec<_> = PRODUCTION.into_iter().chain(environment).collect();
+            let refused = merged(&file, &environment, &[]).unwrap_err();
+            let said = format!("{refused} {refused:?}");
+            assert!(!said.contains(SECRET), "{said}");
+        }
+    };
+    check(&format!("{{sasl.password: {SECRET}}}"));
+    check(&format!("{{SASL.Password: {SECRET}}}"));
+    check(&format!("{{client.id: {SECRET}, acks: all}}"));
+    check(&format!("{{sasl.password: [{SECRET}]}}"));
+    check(&format!("{{sasl.password: {SECRET}"));
+    check(SECRET);
 }
 
 #[test]

@@ -5,12 +5,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use model::partition::Partitions;
 use runtime::Clock;
-use store::StoreError;
-use store_cql::Cql;
-use topic::Topics as _;
 use topic_kafka::Kafka;
 
-use super::lacking;
+use super::{Away, Lacking, NotReady, lacking};
 use crate::{config::Production, house, repartition};
 
 /// Makes what is missing; a line for each thing that was done.
@@ -23,7 +20,10 @@ pub async fn migrate(
     // What is refused is refused before anything was made.
     let log = Kafka::open(engines.kafka.clone(), clock.clone()).context("the log")?;
     repartition::refuse_unfinished(&log).await?;
-    let missing = lacking(&log, partitions).await.context("look at the topics")?;
+    let Lacking { missing, unlike } = lacking(&log, partitions).await.context("look at the topics")?;
+    if !unlike.is_empty() {
+        return Err(NotReady(unlike.join("\n")).into());
+    }
     house::declare(&log, partitions).await.context("make the topics")?;
     let mut done: Vec<String> = Vec::new();
     if !missing.is_empty() {
@@ -42,11 +42,12 @@ pub async fn check(
     clock: &Clock,
 ) -> anyhow::Result<Vec<String>> {
     let log = Kafka::open(engines.kafka.clone(), clock.clone()).context("the log")?;
-    let mut lines = lacking(&log, partitions).await.context("look at the topics")?;
-    match Cql::open(engines.cql.clone()).await {
+    let Lacking { missing, unlike } = lacking(&log, partitions).await.context("look at the topics")?;
+    let mut lines = [unlike, missing].concat();
+    match super::store(&engines.cql).await {
         Ok(_) => {}
-        Err(StoreError::Broken(why)) => lines.push(why),
-        Err(error) => return Err(error).context("look at the tables"),
+        Err(error) if error.is::<NotReady>() => lines.push(error.to_string()),
+        Err(error) => return Err(error),
     }
     lines.extend(schemas(engines, dir, clock, true).await?);
     Ok(lines)
@@ -66,11 +67,11 @@ async fn schemas(
 
 /// Fails while an engine does not answer at all.
 pub async fn reach(engines: &Production, clock: &Clock) -> anyhow::Result<()> {
-    let log = Kafka::open(engines.kafka.clone(), clock.clone()).context("the log")?;
-    let (log, store) = tokio::join!(log.bounds(wire::topics::EVENTS), Cql::open(engines.cql.clone()));
-    match (log, store) {
-        (Err(error @ topic::TopicError::Busy(_)), _) => Err(error).context("the log"),
-        (_, Err(error @ StoreError::Busy(_))) => Err(error).context("the store"),
-        _ => Ok(()),
+    let (log, store) = tokio::join!(super::log(&engines.kafka, clock), super::store(&engines.cql));
+    log?;
+    match store {
+        // What is missing there is made afterwards.
+        Err(error) if error.is::<Away>() => Err(error),
+        Ok(_) | Err(_) => Ok(()),
     }
 }

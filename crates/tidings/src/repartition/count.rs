@@ -1,12 +1,12 @@
 //! What is remembered, read and counted: persons, their windows, and every byte of it.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, ops::Range};
 
 use anyhow::{Context as _, ensure};
 use model::partition::Partitions;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use topic::{NewRecord, TopicName, Topics};
+use topic::{NewRecord, Record, TopicError, TopicName, Topics};
 
 use super::patiently;
 
@@ -84,7 +84,7 @@ async fn latest(
 ) -> anyhow::Result<BTreeMap<Vec<u8>, Vec<u8>>> {
     let mut latest = BTreeMap::new();
     while from < end {
-        let records = patiently(|| log.read(topic, partition, from, PAGE)).await;
+        let records = patiently(|| page(log, topic, partition, from..end)).await;
         let records = records.with_context(|| format!("read {topic}[{partition}]"))?;
         let Some(last) = records.last() else { break };
         from = last.offset + 1;
@@ -96,6 +96,29 @@ async fn latest(
         }
     }
     Ok(latest)
+}
+
+/// The next records of a stretch; none if none is left in it. A log that has just changed its leader may not know all
+/// of it yet.
+async fn page(
+    log: &dyn Topics,
+    topic: &str,
+    partition: u32,
+    stretch: Range<u64>,
+) -> Result<Vec<Record>, TopicError> {
+    let records = log.read(topic, partition, stretch.start, PAGE).await?;
+    if !records.is_empty() {
+        return Ok(records);
+    }
+    let known = log.bounds(topic).await?.get(partition as usize).map_or(0, |(_, end)| *end);
+    if known < stretch.end {
+        let end = stretch.end;
+        return Err(TopicError::Busy(format!(
+            "{topic}[{partition}] reaches to {end}, and only {known} is known"
+        )));
+    }
+    // It may have been known since a moment ago only.
+    log.read(topic, partition, stretch.start, PAGE).await
 }
 
 #[derive(Default)]
@@ -120,5 +143,33 @@ impl Counting {
 
     fn done(self) -> Count {
         Count { print: self.print.map(|byte| format!("{byte:02x}")).concat(), ..self.count }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::{Clock, retry};
+    use topic::{Retention, TopicSpec, embedded::Embedded};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_end_that_is_not_known_yet_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();
+        let topic: TopicName = "windows".into();
+        let spec = TopicSpec { name: topic.clone(), partitions: 1, retention: Retention::Compacted };
+        log.declare(&[spec]).await.unwrap();
+        let append = async |key: u8| {
+            let (topic, key, value) = (topic.clone(), vec![key], Some(vec![key]));
+            log.append(vec![NewRecord { topic, partition: 0, key, value, headers: vec![] }]).await.unwrap();
+        };
+        append(1).await;
+        let later = async {
+            retry::pause(1, 0).await;
+            append(2).await;
+        };
+        let (found, ()) = tokio::join!(latest(&log, &topic, 0, (0, 2)), later);
+        assert_eq!(found.unwrap().into_keys().collect::<Vec<_>>(), [vec![1], vec![2]]);
     }
 }

@@ -261,6 +261,21 @@ async fn a_replay_goes_on_after_whoever_did_it_died() {
 }
 
 #[tokio::test]
+async fn what_the_log_does_not_know_yet_is_not_passed_over() {
+    let log = Log::new().await;
+    log.events(&[0]).await;
+    let replay = log.begin("events", 9).await.unwrap();
+    let mut replay = log.desk.0.lock().await.find(&replay.id).unwrap();
+    // As if it had been planned when one record more was known.
+    replay.parts[1].to += 1;
+    work::append(&log.log, &mut replay, log.now()).await.unwrap();
+    assert_eq!((replay.appended, replay.parts[1].left()), (1, 1));
+    log.events(&[1]).await;
+    work::append(&log.log, &mut replay, log.now()).await.unwrap();
+    assert_eq!((replay.appended, replay.parts[1].left()), (2, 0));
+}
+
+#[tokio::test]
 async fn one_replay_of_a_topic_runs_at_a_time() {
     let log = Log::new().await;
     log.events(&[0, 0, 0]).await;

@@ -34,14 +34,19 @@ pub async fn append(log: &dyn Topics, replay: &mut Replay, now: Millis) -> anyho
     let (mut room, mut bytes) = (replay.per_second as usize, 0);
     for part in &mut replay.parts {
         // Records may have grown too old since the replay was planned.
-        let first = bounds.get(part.partition as usize).map_or(part.to, |(first, _)| *first);
+        let (first, end) = bounds.get(part.partition as usize).copied().unwrap_or((part.to, part.to));
         part.next = part.next.max(first).min(part.to);
         while part.next < part.to && room > 0 && bytes < PART_BYTES_MAX {
             let most = PAGE.min(room).min(usize::try_from(part.left()).unwrap_or(PAGE));
             let records = log.read(&replay.topic, part.partition, part.next, most).await;
             let records = records.with_context(|| format!("read {}[{}]", replay.topic, part.partition))?;
-            // Not every offset has a record.
-            let next = records.last().map_or(part.to, |last| last.offset + 1).min(part.to);
+            let next = match records.last() {
+                Some(last) => (last.offset + 1).min(part.to),
+                // Not every offset has a record.
+                None if end >= part.to => part.to,
+                // A log that has just changed its leader may not know all of it yet. It is looked at again.
+                None => break,
+            };
             room -= records.len().min(room);
             let mut copies = Vec::new();
             for record in records.into_iter().filter(|record| record.offset < part.to) {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Inner, append, ask,
-    errors::{code, coded},
+    errors::{code, coded, failed},
     look::{self, Place},
     names::Named,
     voice::Voice,
@@ -82,6 +82,7 @@ impl Crew {
                 .collect(),
             Mode::Plain => vec![None; partitions.len()],
         };
+        self.know()?;
         let starts = self.starts(&partitions)?;
         let metadata = self.group.group_metadata().map(Arc::new);
         let slots = claims.iter().zip(transactors).zip(starts);
@@ -93,6 +94,15 @@ impl Crew {
                 (*partition, slot)
             })
             .collect())
+    }
+
+    /// Has the reader learn who leads its topics. It would find out by itself, but not within a second.
+    fn know(&self) -> Result<(), TopicError> {
+        for topic in self.topics.iter() {
+            let found = self.reader.fetch_metadata(Some(&topic.wire), ask::PATIENCE);
+            found.map_err(|error| failed(&format!("asking for topic `{}`", topic.name), &error))?;
+        }
+        Ok(())
     }
 
     /// Where reading goes on, for each partition and topic. A partition never committed starts at its

@@ -31,7 +31,8 @@ const TRY: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// How long to wait before it is.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How long one look for delivery reports takes; it takes all of it, whatever comes.
+/// Between two looks for delivery reports. A `poll` that waits would take all of its time whatever comes, and keep a
+/// core busy through the last millisecond.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A producer with a transactional id of its own.
@@ -161,9 +162,10 @@ impl Transactor {
         flight.outcome().map_err(|error| step("sending", &error))
     }
 
-    /// Serves delivery reports for a moment. They all come at last: what is not delivered in time fails.
+    /// Waits a moment and serves delivery reports. They all come at last: what is not delivered in time fails.
     fn look(&self, shared: &Shared, began: &Stopwatch) -> Result<(), Step> {
-        self.producer.poll(LOOK);
+        shared.wait(LOOK);
+        self.producer.poll(Duration::ZERO);
         self.may_go_on(shared, began, "sending")
     }
 

@@ -4,6 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use engines::Cluster as _;
+use rdkafka::{
+    Offset, TopicPartitionList,
+    admin::{AdminClient, AdminOptions},
+    consumer::{BaseConsumer, Consumer as _},
+};
 use runtime::{Clock, Quiet, Shutdown};
 use topic::{
     Batch, Member, Membership, Mode, NewRecord, Record, TopicError, TopicSpec, Topics, Turn,
@@ -170,6 +175,69 @@ async fn what_is_due_closes_though_a_mark_comes_last() {
     assert_eq!((work.seen, work.due), (5, None), "closed before everything was read");
 }
 
+/// Takes everything that comes.
+struct Takes;
+
+#[async_trait]
+impl Work for Takes {
+    async fn turn(&mut self, _batch: &Batch, _closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        Ok(Vec::new())
+    }
+}
+
+/// Waits until a group has committed an offset, marks or not.
+async fn until_committed(settings: &Settings, group: &str, topic: &str, wanted: i64) {
+    let mut config = topic_kafka::client_config(settings);
+    let client: BaseConsumer =
+        config.set("group.id", format!("{}{group}", settings.prefix)).create().unwrap();
+    let wire = format!("{}{topic}", settings.prefix);
+    let mut asked = TopicPartitionList::new();
+    asked.add_partition(&wire, 0);
+    let committed = async {
+        loop {
+            let found = client.committed_offsets(asked.clone(), PATIENCE).unwrap();
+            if found.find_partition(&wire, 0).unwrap().offset() == Offset::Offset(wanted) {
+                return;
+            }
+            runtime::retry::wait(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, committed).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_goes_on_though_all_it_had_read_is_gone_with_its_marks() {
+    let settings = settings("gone");
+    let kafka = Kafka::open(settings.clone(), Clock::real(0)).unwrap();
+    let (from, to) = (topic(&kafka, "from", 1).await, topic(&kafka, "to", 1).await);
+    hand_on(&kafka, &from, &to, 1).await;
+    let topics: Arc<dyn Topics> = Arc::new(kafka.clone());
+    let groups = [("plain", Mode::Plain), ("atomic", Mode::Atomic)];
+    let rooms = groups.map(async |(group, mode)| {
+        let (clock, shutdown) = (Clock::real(0), Shutdown::default());
+        let (topics, quiet, membership) = (topics.clone(), Quiet::default(), membership(group, &to, mode));
+        let room = Drive { topics, membership, clock, quiet, shutdown: shutdown.clone(), records_max: 2 };
+        let mut work = Takes;
+        let (driven, ()) = tokio::join!(drive(room, &mut work), async {
+            // The record, and the mark behind it.
+            until_committed(&settings, group, "to", 2).await;
+            shutdown.start();
+        });
+        driven.unwrap();
+    });
+    futures::future::join_all(rooms).await;
+    let admin: AdminClient<_> = topic_kafka::client_config(&settings).create().unwrap();
+    let mut all = TopicPartitionList::new();
+    all.add_partition_offset(&format!("{}to", settings.prefix), 0, Offset::End).unwrap();
+    admin.delete_records(&all, &AdminOptions::new()).await.unwrap();
+    assert_eq!(kafka.bounds("to").await.unwrap(), [(2, 2)]);
+    kafka.append(vec![record(&to, 0, "next")]).await.unwrap();
+    for (group, mode) in groups {
+        let mut member = kafka.join(membership(group, &to, mode)).await.unwrap();
+        assert_eq!(batch(&mut *member, 9).await.records[0].offset, 2, "{group}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_that_comes_back_keeps_its_partitions() {
     let mut one = settings("static");
@@ -293,17 +361,19 @@ async fn a_secured_cluster_lets_in_who_may_also_after_its_death() {
         ..tls.clone()
     };
     all_works(&at(&secured.by_certificate, own, None), "certificate").await;
+    let wrong = |mechanism| Some((mechanism, "guessed"));
+    let right = Some((Mechanism::Plain, &*secured.password));
     let strangers = [
-        ("a wrong password", at(&cluster.bootstrap(), tls.clone(), Some((Mechanism::Plain, "guessed")))),
-        (
-            "nobody to trust",
-            at(&cluster.bootstrap(), Tls::default(), Some((Mechanism::Plain, &secured.password))),
-        ),
-        ("no certificate", at(&secured.by_certificate, tls.clone(), None)),
+        ("a wrong password", at(&cluster.bootstrap(), tls.clone(), wrong(Mechanism::Plain)), "uthentication"),
+        ("another's", at(&cluster.bootstrap(), tls.clone(), wrong(Mechanism::ScramSha256)), "uthentication"),
+        ("nobody to trust", at(&cluster.bootstrap(), Tls::default(), right), "verif"),
+        ("no certificate", at(&secured.by_certificate, tls.clone(), None), "certificate"),
     ];
-    let looks = strangers.map(|(name, kafka)| async move {
+    let looks = strangers.map(|(name, kafka, word)| async move {
         let outcome = kafka.bounds("lead-plain").await;
-        assert!(outcome.is_err(), "{name} got in: {outcome:?}");
+        assert!(matches!(outcome, Err(TopicError::Busy(_))), "{name}: {outcome:?}");
+        let why = kafka.denied().unwrap_or_default();
+        assert!(why.contains(word) && !why.contains("guessed"), "{name}: {outcome:?}: {why}");
     });
     futures::future::join_all(looks).await;
     let kafka = at(&cluster.bootstrap(), tls, Some((Mechanism::ScramSha256, &secured.password)));

@@ -1,0 +1,183 @@
+//! One event to many followers on clusters: the real room tells it on Kafka and CQL. Its stage of writing is
+//! beside a bare loop of the same driver that writes the same rows, the two in turn.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use futures::{StreamExt as _, TryStreamExt as _};
+use model::{Event, Person};
+use runtime::clock::Stopwatch;
+use scylla::{client::session::Session, statement::prepared::PreparedStatement};
+use store::{Store, rows::push_row};
+use topic::Topics;
+
+use crate::{
+    clusters::{Clusters, Log, Tables, stoppable},
+    report::{Figure, Oracle, Report, machine},
+    room::{self, CATALOGUE, Room},
+    timed::Timed,
+};
+
+/// Pairs, after those that only warm up.
+const ROUNDS: usize = 11;
+const WARM_ROUNDS: usize = 3;
+/// The bare loop is tried with so many requests under way, and keeps what is quickest here.
+const IN_FLIGHT: [usize; 5] = [64, 128, 256, 512, 1_024];
+const TRIES: usize = 3;
+/// So many followers are told within so many seconds, and the rows stored at so much of the bare loop's speed.
+const BAR_SIZE: usize = 12_000;
+const SECONDS_MAX: f64 = 1.0;
+const RATIO_MIN: f64 = 0.85;
+/// Whose rows the bare loop writes: the same partitions would not be the same work.
+const BARE_TENANT: &str = "plain";
+
+pub async fn run(
+    size: usize,
+    clusters: &Clusters,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<Report> {
+    let log = Log::open(clusters).await?;
+    let tables = Tables::open(clusters).await?;
+    let measured = stoppable(Box::pin(measure(size, &log, &tables, progress))).await;
+    let ended = (log.end().await, tables.end().await);
+    let report = measured?;
+    ended.0.and(ended.1)?;
+    Ok(report)
+}
+
+async fn measure(
+    size: usize,
+    log: &Log,
+    tables: &Tables,
+    progress: &(dyn Fn(&str) + Sync),
+) -> anyhow::Result<Report> {
+    progress(&format!("fanout: topics and tables are made, {size} persons follow"));
+    let topics: Arc<dyn Topics> = Arc::new(log.engine()?);
+    room::declare(&*topics).await?;
+    let timed = Arc::new(Timed::new(Arc::new(tables.engine().await?)));
+    let store: Arc<dyn Store> = timed.clone();
+    let persons = room::persons(size)?;
+    room::enrol(&*store, &persons).await?;
+    let room = Room::start(&topics, &store, CATALOGUE).await?;
+    let mut bare = Bare::new(tables, &persons);
+    bare.settle(progress).await?;
+    let (mut whole, mut stage, mut raw, mut events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=WARM_ROUNDS + ROUNDS {
+        progress(&format!("fanout: round {round} of {}, {size} followers", WARM_ROUNDS + ROUNDS));
+        let event = room::event(round)?;
+        // Each as often first: whatever else the machine does hits both alike.
+        let before = if round % 2 == 0 { Some(bare.write(&event).await?) } else { None };
+        let watch = Stopwatch::start();
+        room.append(&event).await?;
+        let wrote = timed.written(size).await;
+        room.committed().await?;
+        let took = watch.elapsed();
+        let bare = match before {
+            Some(before) => before,
+            None => bare.write(&event).await?,
+        };
+        if round > WARM_ROUNDS {
+            whole.push(took);
+            stage.push(wrote);
+            raw.push(bare);
+        }
+        events.push(event);
+    }
+    room.stop().await?;
+    progress("fanout: rows and announcements are read back");
+    let held = room::all_told(&*topics, &*store, &events, &persons).await?;
+    let seconds = Figure::seconds("one event to all, until committed", &whole, &raw);
+    let bare = format!("a bare loop of the driver, {} at once", bare.in_flight);
+    Ok(Report {
+        bench: "fanout".into(),
+        engine: format!("{}; {}", log.says, tables.says),
+        machine: machine(),
+        figures: vec![
+            if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
+            Figure::rate(&format!("rows while they were stored, against {bare}"), size, &stage, &raw)
+                .ratio_at_least(RATIO_MIN),
+            Figure::rate("rows of the whole fan-out, against the same", size, &whole, &raw),
+        ],
+        oracle: Oracle {
+            checked: "every follower has one row of each event and was announced once for each".into(),
+            held,
+        },
+    })
+}
+
+/// The bare loop: so many requests under way, and nothing of ours.
+struct Bare {
+    session: Arc<Session>,
+    keyspace: String,
+    persons: Vec<String>,
+    in_flight: usize,
+}
+
+/// A row as the driver takes it.
+type Values = (String, String, i32, Vec<u8>, Vec<u8>, i32);
+
+impl Bare {
+    fn new(tables: &Tables, persons: &[Person]) -> Self {
+        let persons = persons.iter().map(|person| person.as_str().to_owned()).collect();
+        let (session, keyspace) = (tables.session.clone(), tables.settings.keyspace.clone());
+        Self { session, keyspace, persons, in_flight: IN_FLIGHT[0] }
+    }
+
+    /// Finds how many requests under way are quickest here.
+    async fn settle(&mut self, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
+        let mut quickest = Duration::MAX;
+        // Round about, so that none has all of a slow moment. The numbers of their events are nobody else's.
+        for attempt in 0..TRIES {
+            for in_flight in IN_FLIGHT {
+                progress(&format!("fanout: the bare loop with {in_flight} at once"));
+                let event = room::event(1_000_000 + attempt * IN_FLIGHT.len() + in_flight)?;
+                let took = self.with(&event, in_flight).await?;
+                if took < quickest {
+                    (quickest, self.in_flight) = (took, in_flight);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn write(&self, event: &Event) -> anyhow::Result<Duration> {
+        self.with(event, self.in_flight).await
+    }
+
+    async fn with(&self, event: &Event, in_flight: usize) -> anyhow::Result<Duration> {
+        let (insert, rows) = (self.insert(event).await?, self.rows(event)?);
+        let session = self.session.clone();
+        // On a thread of the runtime, as the room is.
+        let took = tokio::spawn(async move {
+            let watch = Stopwatch::start();
+            let (session, insert) = (&*session, &insert);
+            let inserts =
+                rows.into_iter().map(|values| async move { session.execute_unpaged(insert, values).await });
+            let inserts = futures::stream::iter(inserts).buffer_unordered(in_flight);
+            inserts.try_for_each(async |_| Ok(())).await.map(|()| watch.elapsed())
+        });
+        Ok(took.await.context("the bare loop")??)
+    }
+
+    async fn insert(&self, event: &Event) -> anyhow::Result<PreparedStatement> {
+        let table = format!("{}.days_{:02}", self.keyspace, event.entry_key().day().0.rem_euclid(32));
+        let cql = format!(
+            "INSERT INTO {table} (tenant, person, day, row, body) VALUES (?, ?, ?, ?, ?) USING TTL ?"
+        );
+        let mut insert = self.session.prepare(cql).await?;
+        insert.set_is_idempotent(true);
+        Ok(insert)
+    }
+
+    fn rows(&self, event: &Event) -> anyhow::Result<Vec<Values>> {
+        let (day, row) = (event.entry_key().day(), room::row(event)?);
+        let left = day.expires().since(event.occurred) / 1_000;
+        let ttl = i32::try_from(left).context("a day's life")?;
+        let values = |person: &String| {
+            let (mut key, mut body) = (Vec::new(), Vec::new());
+            push_row(&mut key, &mut body, &row)?;
+            Ok((BARE_TENANT.to_owned(), person.clone(), day.0, key, body, ttl))
+        };
+        self.persons.iter().map(values).collect()
+    }
+}

@@ -1,0 +1,163 @@
+//! A store around another that says for how long days were being written.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey};
+use runtime::clock::Stopwatch;
+use store::{
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
+    States, Store, StoreError,
+};
+use tokio::sync::Notify;
+
+pub struct Timed {
+    inner: Arc<dyn Store>,
+    stage: Mutex<Stage>,
+    wrote: Notify,
+}
+
+/// The stage of writing.
+#[derive(Clone, Copy, Default)]
+struct Stage {
+    /// Writes that are under way, and since when there are any.
+    open: usize,
+    since: Option<Stopwatch>,
+    /// How long there were any, and the rows of those that ended well.
+    took: Duration,
+    rows: usize,
+}
+
+impl Timed {
+    pub fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, stage: Mutex::default(), wrote: Notify::new() }
+    }
+
+    fn stage<T>(&self, with: impl FnOnce(&mut Stage) -> T) -> T {
+        with(&mut self.stage.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits until so many rows are written, and says for how long there was a write under way. Begins anew.
+    pub async fn written(&self, rows: usize) -> Duration {
+        loop {
+            let wrote = self.wrote.notified();
+            let done =
+                |stage: &mut Stage| (stage.rows >= rows && stage.open == 0).then(|| std::mem::take(stage));
+            if let Some(stage) = self.stage(done) {
+                return stage.took;
+            }
+            wrote.await;
+        }
+    }
+}
+
+impl fmt::Debug for Timed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Timed({:?})", self.inner)
+    }
+}
+
+#[async_trait]
+impl Days for Timed {
+    async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
+        let count: usize = rows.iter().map(|of| of.rows.len()).sum();
+        self.stage(|stage| {
+            stage.open += 1;
+            stage.since.get_or_insert_with(Stopwatch::start);
+        });
+        let written = self.inner.write(rows, now).await;
+        self.stage(|stage| {
+            stage.open -= 1;
+            stage.rows += if written.is_ok() { count } else { 0 };
+            if stage.open == 0 {
+                stage.took += stage.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+            }
+        });
+        self.wrote.notify_one();
+        written
+    }
+
+    async fn read(&self, keys: &[DayKey], now: Millis) -> Result<Vec<Vec<Row>>, StoreError> {
+        self.inner.read(keys, now).await
+    }
+
+    async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
+        self.inner.scan(day, from, most).await
+    }
+
+    async fn close_before(&self, day: Day) -> Result<(), StoreError> {
+        self.inner.close_before(day).await
+    }
+
+    async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
+        self.inner.drop_before(day).await
+    }
+}
+
+#[async_trait]
+impl States for Timed {
+    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
+        self.inner.merge(states).await
+    }
+
+    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+        self.inner.states(keys).await
+    }
+}
+
+#[async_trait]
+impl Crowds for Timed {
+    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
+        self.inner.enrol(enrolments).await
+    }
+
+    async fn members(
+        &self,
+        tenant: &Tenant,
+        crowd: &Crowd,
+        from: Option<&[u8]>,
+        most: usize,
+    ) -> Result<Members, StoreError> {
+        self.inner.members(tenant, crowd, from, most).await
+    }
+
+    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
+        self.inner.enrolled(of).await
+    }
+}
+
+#[async_trait]
+impl Journal for Timed {
+    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
+        self.inner.claim(tenant, claim).await
+    }
+
+    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
+        self.inner.record(tenant, record).await
+    }
+
+    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
+        self.inner.journalled(tenant, readys).await
+    }
+}
+
+#[async_trait]
+impl Answers for Timed {
+    async fn answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        answer: Vec<u8>,
+        now: Millis,
+    ) -> Result<Vec<u8>, StoreError> {
+        self.inner.answer(tenant, key, answer, now).await
+    }
+
+    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
+        self.inner.answered(tenant, key, now).await
+    }
+}
