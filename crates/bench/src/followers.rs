@@ -4,11 +4,12 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use futures::{StreamExt as _, TryStreamExt as _};
-use model::{Event, Person};
+use fanout::config::PARTS_OF_SLICE;
+use futures::{StreamExt as _, TryStreamExt as _, future::try_join_all};
+use model::{Event, Person, Tenant, entry::DayKey, limits::SLICE_PERSONS_MAX};
 use runtime::clock::Stopwatch;
 use scylla::{client::session::Session, statement::prepared::PreparedStatement};
-use store::{Store, rows::push_row};
+use store::{DayRows, Store, StoreError, rows::push_row};
 use topic::Topics;
 
 use crate::{
@@ -30,6 +31,7 @@ const SECONDS_MAX: f64 = 1.0;
 const RATIO_MIN: f64 = 0.85;
 /// Whose rows the bare loop writes: the same partitions would not be the same work.
 const BARE_TENANT: &str = "plain";
+const STAGE_TENANT: &str = "stage";
 
 pub async fn run(
     size: usize,
@@ -54,38 +56,43 @@ async fn measure(
     progress(&format!("fanout: topics and tables are made, {size} persons follow"));
     let topics: Arc<dyn Topics> = Arc::new(log.engine()?);
     room::declare(&*topics).await?;
-    let timed = Arc::new(Timed::new(Arc::new(tables.engine().await?)));
+    let engine: Arc<dyn Store> = Arc::new(tables.engine().await?);
+    let timed = Arc::new(Timed::new(engine.clone()));
     let store: Arc<dyn Store> = timed.clone();
     let persons = room::persons(size)?;
     room::enrol(&*store, &persons).await?;
     let room = Room::start(&topics, &store, CATALOGUE).await?;
     let mut bare = Bare::new(tables, &persons);
     bare.settle(progress).await?;
-    let (mut whole, mut stage, mut raw, mut events) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut whole, mut beside, mut stage, mut raw) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut events, own) = (Vec::new(), Tenant::new(STAGE_TENANT)?);
     for round in 1..=WARM_ROUNDS + ROUNDS {
         progress(&format!("fanout: round {round} of {}, {size} followers", WARM_ROUNDS + ROUNDS));
         let event = room::event(round)?;
-        // Each as often first: whatever else the machine does hits both alike.
-        let before = if round % 2 == 0 { Some(bare.write(&event).await?) } else { None };
+        // Each as often first: whatever else the machine does hits all alike.
+        let (written, alone) = if round % 2 == 0 {
+            let written = bare.write(&event).await?;
+            (written, write(&engine, &own, &event, &persons).await?)
+        } else {
+            let alone = write(&engine, &own, &event, &persons).await?;
+            (bare.write(&event).await?, alone)
+        };
         let watch = Stopwatch::start();
         room.append(&event).await?;
         let wrote = timed.written(size).await;
         room.committed().await?;
-        let took = watch.elapsed();
-        let bare = match before {
-            Some(before) => before,
-            None => bare.write(&event).await?,
-        };
         if round > WARM_ROUNDS {
-            whole.push(took);
-            stage.push(wrote);
-            raw.push(bare);
+            whole.push(watch.elapsed());
+            beside.push(wrote);
+            stage.push(alone);
+            raw.push(written);
         }
         events.push(event);
     }
     room.stop().await?;
     progress("fanout: rows and announcements are read back");
-    let held = room::all_told(&*topics, &*store, &events, &persons).await?;
+    let held = room::all_told(&*topics, &*store, &events, &persons).await?
+        && room::all_stored(&*store, &own, &events, &persons).await?;
     let seconds = Figure::seconds("one event to all, until committed", &whole, &raw);
     let bare = format!("a bare loop of the driver, {} at once", bare.in_flight);
     Ok(Report {
@@ -94,15 +101,46 @@ async fn measure(
         machine: machine(),
         figures: vec![
             if size <= BAR_SIZE { seconds.at_most(SECONDS_MAX) } else { seconds },
-            Figure::rate(&format!("rows while they were stored, against {bare}"), size, &stage, &raw)
+            Figure::rate(&format!("rows of the stage of writing, against {bare}"), size, &stage, &raw)
                 .ratio_at_least(RATIO_MIN),
+            Figure::rate("rows in the room while it also reads, against the same", size, &beside, &raw),
             Figure::rate("rows of the whole fan-out, against the same", size, &whole, &raw),
         ],
         oracle: Oracle {
-            checked: "every follower has one row of each event and was announced once for each".into(),
+            checked: "every follower has one row of each event, by the room and by the stage alone, and was \
+                      announced once for each"
+                .into(),
             held,
         },
     })
+}
+
+/// The stage of writing by itself: the rows slice after slice, and of a slice the parts at once, as the room has
+/// them written.
+async fn write(
+    store: &Arc<dyn Store>,
+    tenant: &Tenant,
+    event: &Event,
+    persons: &[Person],
+) -> anyhow::Result<Duration> {
+    let (day, row) = (event.entry_key().day(), room::row(event)?);
+    let of = |person: &Person| DayRows {
+        key: DayKey { tenant: tenant.clone(), person: person.clone(), day },
+        rows: vec![row.clone()],
+    };
+    let part = SLICE_PERSONS_MAX.div_ceil(PARTS_OF_SLICE);
+    let parts = |slice: &[Person]| slice.chunks(part).map(|part| part.iter().map(of).collect()).collect();
+    let slices: Vec<Vec<Vec<DayRows>>> = persons.chunks(SLICE_PERSONS_MAX).map(parts).collect();
+    let (store, now) = (store.clone(), event.occurred);
+    // On a thread of the runtime, as the room is.
+    let took = tokio::spawn(async move {
+        let watch = Stopwatch::start();
+        for slice in slices {
+            try_join_all(slice.into_iter().map(|part| store.write(part, now))).await?;
+        }
+        Ok::<_, StoreError>(watch.elapsed())
+    });
+    Ok(took.await.context("the stage of writing")??)
 }
 
 /// The bare loop: so many requests under way, and nothing of ours.

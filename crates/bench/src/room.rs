@@ -232,7 +232,20 @@ pub async fn all_told(
     events: &[Event],
     persons: &[Person],
 ) -> anyhow::Result<bool> {
-    let tenant = tenant()?;
+    if !all_stored(store, &tenant()?, events, persons).await? {
+        return Ok(false);
+    }
+    let announced = announced(topics).await?;
+    Ok(announced.len() == persons.len() && announced.values().all(|times| *times == events.len()))
+}
+
+/// Whether every person of a tenant has exactly one row of each of these events.
+pub async fn all_stored(
+    store: &dyn Store,
+    tenant: &Tenant,
+    events: &[Event],
+    persons: &[Person],
+) -> anyhow::Result<bool> {
     let now = events.last().map_or(Millis(0), |event| event.occurred);
     let wanted: Vec<Row> = events.iter().map(row).collect::<Result<_, _>>()?;
     // Mostly one.
@@ -248,8 +261,7 @@ pub async fn all_told(
             return Ok(false);
         }
     }
-    let announced = announced(topics).await?;
-    Ok(announced.len() == persons.len() && announced.values().all(|times| *times == events.len()))
+    Ok(true)
 }
 
 /// How often each person was announced.

@@ -25,6 +25,8 @@ use crate::{config, errors::failed, names, settings::Settings, voice::Voice};
 const IDLE_MOST: usize = 2;
 /// Looking that gets nowhere for so long is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// After so long without a record whoever leads by now is asked for the end once more.
+const SETTLED: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Consumers that belong to no group. Whoever looks has one for itself, so nobody disturbs another.
@@ -48,7 +50,7 @@ impl Lookers {
         }
         self.with(settings, voice, |consumer| {
             consumer.assign(&one(at.wire, at.partition, stretch.start)?)?;
-            let mut still = Stopwatch::start();
+            let (mut still, mut told_early) = (Stopwatch::start(), false);
             loop {
                 match consumer.poll(POLL) {
                     Some(Ok(message)) => {
@@ -61,6 +63,15 @@ impl Lookers {
                     // What was left were records of the transactions' own.
                     Some(Err(KafkaError::PartitionEOF(_)))
                         if reached(consumer, at.wire, at.partition)? >= stretch.end =>
+                    {
+                        return Ok(());
+                    }
+                    Some(Err(KafkaError::PartitionEOF(_))) => told_early = true,
+                    // Nothing more came from whoever knows the whole stretch: what is left is nothing to be seen.
+                    None if told_early
+                        && still.elapsed() > SETTLED
+                        && consumer.fetch_watermarks(at.wire, signed32(at.partition), PATIENCE)?.1
+                            >= signed(stretch.end) =>
                     {
                         return Ok(());
                     }

@@ -31,8 +31,8 @@ use crate::{
 
 /// Between tries at a cluster that is away.
 const PAUSE: Duration = Duration::from_millis(300);
-/// How often it is said that it still is.
-const SAY: u32 = 100;
+/// Between two times that it is said why one waits.
+const SAY: Duration = Duration::from_secs(15);
 /// Between tries at a group that is changing hands.
 const CHANGING: Duration = Duration::from_millis(50);
 
@@ -54,11 +54,13 @@ impl Crew {
     /// Tries until it works out, or until it is known that it will not: a room must outlive a cluster that
     /// is away for a while.
     pub fn persist<T>(&self, mut work: impl FnMut() -> Result<T, TopicError>) -> Result<T, TopicError> {
-        for tries in 0_u32.. {
+        let mut said: Option<Stopwatch> = None;
+        loop {
             match work() {
                 Err(TopicError::Busy(why)) => {
-                    if tries % SAY == 0 {
+                    if said.as_ref().is_none_or(|said| said.elapsed() > SAY) {
                         tracing::warn!(group = %self.name, why, "kafka is waited for");
+                        said = Some(Stopwatch::start());
                     }
                 }
                 other => return other,
