@@ -5,7 +5,7 @@ use std::process::Command;
 /// Runs a bench; all of its figures are there and its check held. Returns what engine it says.
 fn check(arguments: &[&str]) -> String {
     let ran = Command::new(tests::binary().unwrap()).arg("bench").args(arguments).arg("--json").output();
-    let ran = ran.unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+    let ran = ran.unwrap();
     let (said, talk) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{arguments:?}: {said}\n{talk}");
     let report: serde_json::Value = serde_json::from_str(&said).unwrap();

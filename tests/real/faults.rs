@@ -26,9 +26,9 @@ pub static ALONE: Mutex<()> = Mutex::new(());
 
 /// How long an engine is away.
 pub const AWAY: Duration = Duration::from_secs(30);
-/// How long everything that was said before may take to be told when all is well again. Whoever held a
-/// message when a fault began may have to wait for the end of their claim, which is two minutes.
-const TELLING: Duration = Duration::from_secs(180);
+/// How long everything that was said before may take to be told. While all answers are late, taking over and
+/// restoring a member's partitions takes about two minutes of it.
+const TELLING: Duration = Duration::from_secs(300);
 const BETWEEN_NOTES: Duration = Duration::from_millis(200);
 const BETWEEN_RELEASES: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(500);
