@@ -202,7 +202,7 @@ impl Member for GatedMember {
         self.held.take().ok_or_else(|| TopicError::Broken("nothing was held".to_owned()))
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<topic::Record>, TopicError> {
+    async fn restore(&self, partition: u32) -> Result<Vec<topic::Record>, TopicError> {
         self.inner.restore(partition).await
     }
 

@@ -26,9 +26,10 @@ pub static ALONE: Mutex<()> = Mutex::new(());
 
 /// How long an engine is away.
 pub const AWAY: Duration = Duration::from_secs(30);
-/// How long everything that was said before may take to be told. While all answers of the log are late it has taken
-/// up to 164 s; why so long is not known yet.
-const TELLING: Duration = Duration::from_secs(300);
+/// How long everything that was said before may take to be told. While all answers of the log are late a release
+/// takes half a minute, since it reads one partition after the other, and what is just not meant by it any more waits
+/// for the next.
+const TELLING: Duration = Duration::from_secs(180);
 const BETWEEN_NOTES: Duration = Duration::from_millis(200);
 const BETWEEN_RELEASES: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(500);

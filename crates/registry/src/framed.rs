@@ -7,7 +7,7 @@ use runtime::{Shutdown, retry};
 use topic::{
     CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, TopicSpec, Topics,
     Turn,
-    port::{Standing, TopicName},
+    port::{Batch, Standing, TopicName},
 };
 
 use crate::{
@@ -177,7 +177,23 @@ impl Member for FramedMember {
         }
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+        if self.held.is_some() {
+            // It was not handed out before, and comes next.
+            return Ok(None);
+        }
+        self.held = self.member.more(but, most).await?.map(Happening::Records);
+        if self.held.is_none() {
+            return Ok(None);
+        }
+        match self.next(most).await? {
+            Happening::Records(batch) => Ok(Some(batch)),
+            // Only records were held.
+            Happening::Assigned(_) | Happening::Revoked(_) => Ok(None),
+        }
+    }
+
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         let records = self.member.restore(partition).await?;
         let headers = self.prepare(&records).await;
         Ok(inward(&*self.lens, &headers, records))
@@ -202,14 +218,23 @@ impl Member for FramedMember {
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
-        let partition = turn.partition;
-        let records = outward(&*self.lens, turn.records);
-        let outcome = self.member.commit(Turn { records, ..turn }).await;
-        // Positions have gone back, or the partition is not ours any more.
-        if outcome.is_err() {
-            self.let_go(partition);
+        let outcome = self.commit_all(vec![turn]).await.pop();
+        outcome.unwrap_or_else(|| Err(TopicError::Broken("a turn without an outcome".to_owned()).into()))
+    }
+
+    async fn commit_all(&mut self, mut turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
+        let partitions: Vec<u32> = turns.iter().map(|turn| turn.partition).collect();
+        for turn in &mut turns {
+            turn.records = outward(&*self.lens, std::mem::take(&mut turn.records));
         }
-        outcome
+        let outcomes = self.member.commit_all(turns).await;
+        for (partition, outcome) in partitions.into_iter().zip(&outcomes) {
+            // Positions have gone back, or the partition is not ours any more.
+            if outcome.is_err() {
+                self.let_go(partition);
+            }
+        }
+        outcomes
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

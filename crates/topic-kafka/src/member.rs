@@ -13,12 +13,15 @@
 use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use futures::future::join_all;
 use rdkafka::{
     config::FromClientConfigAndContext as _,
     consumer::{BaseConsumer, Consumer as _},
 };
 use tokio::task::JoinHandle;
-use topic::port::{CommitError, Happening, Member, Membership, Offsets, Record, TopicError, TopicName, Turn};
+use topic::port::{
+    Batch, CommitError, Happening, Member, Membership, Offsets, Record, TopicError, TopicName, Turn,
+};
 
 mod crew;
 pub(crate) mod shared;
@@ -143,11 +146,9 @@ impl KafkaMember {
                 taken
             }));
         }
-        if let Some(batch) = state.batch(most.max(1)) {
-            let partition = batch.partition;
+        if let Some(batch) = state.batch(&[], most.max(1)) {
             drop(state);
-            self.note_metadata(partition, batch.generation);
-            crew.shared.hear(|_| ());
+            self.handed(&batch);
             return Ok(Ok(Happening::Records(batch)));
         }
         if state.is_given_nothing() {
@@ -158,6 +159,12 @@ impl KafkaMember {
             return Ok(Ok(Happening::Revoked(Vec::new())));
         }
         Ok(Err(again))
+    }
+
+    /// There is room for others now, and whoever commits this names what the group knows us as.
+    fn handed(&self, batch: &Batch) {
+        self.note_metadata(batch.partition, batch.generation);
+        self.shared().hear(|_| ());
     }
 
     /// Remembers as what the group knows us now, for the commit of what is handed out: never what it knows
@@ -197,6 +204,20 @@ impl KafkaMember {
             let (group, names) = (&self.crew.name, &self.names);
             TopicError::Refused(format!("a turn of `{group}` names the offsets of {names:?}"))
         })
+    }
+
+    async fn write(&self, turn: Turn) -> Result<(), CommitError> {
+        self.crew.inner.check()?;
+        if self.shared().state().slot(turn.partition, turn.generation).is_none() {
+            return Err(CommitError::Lost(self.crew.not_ours(turn.partition)));
+        }
+        let offsets = self.offsets(&turn)?;
+        let Turn { partition, generation, records, .. } = turn;
+        let outcome = self.blocking(move |crew| crew.commit(partition, generation, &offsets, &records)).await;
+        if let Err(CommitError::Lost(_)) = &outcome {
+            self.lose(partition, generation);
+        }
+        outcome
     }
 
     fn lose(&self, partition: u32, generation: u64) {
@@ -271,7 +292,15 @@ impl Member for KafkaMember {
         }
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+        let batch = self.shared().state().batch(but, most.max(1));
+        if let Some(batch) = &batch {
+            self.handed(batch);
+        }
+        Ok(batch)
+    }
+
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         let Some(state) = self.crew.state.clone() else {
             return Err(TopicError::Refused(format!("group `{}` has no state topic", self.crew.name)));
         };
@@ -288,17 +317,11 @@ impl Member for KafkaMember {
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
-        self.crew.inner.check()?;
-        if self.shared().state().slot(turn.partition, turn.generation).is_none() {
-            return Err(CommitError::Lost(self.crew.not_ours(turn.partition)));
-        }
-        let offsets = self.offsets(&turn)?;
-        let Turn { partition, generation, records, .. } = turn;
-        let outcome = self.blocking(move |crew| crew.commit(partition, generation, &offsets, &records)).await;
-        if let Err(CommitError::Lost(_)) = &outcome {
-            self.lose(partition, generation);
-        }
-        outcome
+        self.write(turn).await
+    }
+
+    async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
+        join_all(turns.into_iter().map(|turn| self.write(turn))).await
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

@@ -16,6 +16,7 @@ mod bench;
 mod groups;
 mod handover;
 mod log;
+mod rounds;
 mod state;
 mod turns;
 mod upkeep;
@@ -62,11 +63,17 @@ impl Promise {
 
 /// All promises, simple ones first.
 pub fn promises() -> Vec<Promise> {
-    [log::PROMISES, state::PROMISES, groups::PROMISES, handover::PROMISES, turns::PROMISES, upkeep::PROMISES]
-        .into_iter()
-        .flatten()
-        .map(|(name, law, check)| Promise { name, law, check: *check })
-        .collect()
+    let lists = [
+        log::PROMISES,
+        state::PROMISES,
+        groups::PROMISES,
+        handover::PROMISES,
+        turns::PROMISES,
+        rounds::PROMISES,
+        upkeep::PROMISES,
+    ];
+    let rows = lists.into_iter().flatten();
+    rows.map(|(name, law, check)| Promise { name, law, check: *check }).collect()
 }
 
 /// Runs the whole list.

@@ -1,6 +1,9 @@
 //! The one loop. Every room runs in it: wait for what happens, let the room decide a turn, commit it, and
 //! only then let the room believe it.
 //!
+//! Several partitions that have something to do have their turns in one round: decided one after the other, committed
+//! together. So a log whose answers are late makes a round late, and not each partition after the other.
+//!
 //! A room that waits for instants (windows that fall due) is woken for them, but it may close nothing that
 //! was due at T before its partition has been read up to the ends that its topics had when T came: what a
 //! person did a moment before must be seen first, also after an outage.
@@ -9,18 +12,19 @@ use std::{collections::BTreeMap, future::pending, pin::Pin, sync::Arc, time::Dur
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use futures::{StreamExt as _, future::try_join_all, stream};
 use runtime::{Clock, Quiet, Shutdown, quiet::Worker, retry};
 
-use crate::port::{
-    Batch, CommitError, Happening, Member, Membership, Mode, NewRecord, Offsets, Record, TopicError, Topics,
-    Turn,
-};
+use crate::port::{Batch, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, Topics};
 
+mod round;
 #[cfg(test)]
 mod tests;
 
 /// How long a position that has moved without a record may wait for a turn that commits it.
 const MOVED: Duration = Duration::from_secs(10);
+/// Partitions whose states are read back at the same time, and held until the room has taken them.
+const RESTORED_AT_ONCE: usize = 4;
 
 /// What a room does in the loop. A room that keeps nothing between turns decides, and that is all.
 #[async_trait]
@@ -44,7 +48,8 @@ pub trait Work: Send + Sync {
     }
 
     /// Decides a turn: loads what it needs, decides on a copy, applies what may be repeated, and returns
-    /// the records that belong to the turn. `closing` is the instant up to which windows may close.
+    /// the records that belong to the turn. Turns of other partitions may be decided before this one is
+    /// committed, another of this one never. `closing` is the instant up to which windows may close.
     async fn turn(&mut self, batch: &Batch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>>;
 
     /// The last turn of this partition is committed: the copy becomes the memory, and what was owed to
@@ -65,7 +70,7 @@ pub struct Drive {
     pub clock: Clock,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
-    /// Records handed to one turn at most.
+    /// Records handed to one round at most.
     pub records_max: usize,
 }
 
@@ -108,8 +113,8 @@ struct Owned {
 
 enum Woken {
     Happening(Happening),
-    /// What was due by this instant may close now.
-    Close(u32, i64),
+    /// What was due in these partitions by these instants may close now.
+    Close(Vec<(u32, i64)>),
     Due,
     Moved,
     Stop,
@@ -129,8 +134,9 @@ async fn or_stop<T>(
 
 impl Loop {
     async fn next(&mut self, work: &dyn Work) -> Result<Woken, TopicError> {
-        if let Some((partition, at)) = self.closable() {
-            return Ok(Woken::Close(partition, at));
+        let closable = self.closable();
+        if !closable.is_empty() {
+            return Ok(Woken::Close(closable));
         }
         let due = self.owned.iter().filter(|(_, owned)| owned.closing.is_none());
         let due = due.filter_map(|(partition, _)| work.due(*partition)).min();
@@ -171,15 +177,16 @@ impl Loop {
         Ok(woken)
     }
 
-    /// A partition that has been read as far as it must be for its closing.
-    fn closable(&self) -> Option<(u32, i64)> {
-        self.owned.iter().find_map(|(partition, owned)| {
+    /// Partitions that have been read as far as they must be for their closing.
+    fn closable(&self) -> Vec<(u32, i64)> {
+        let closable = self.owned.iter().filter_map(|(partition, owned)| {
             let (at, target) = owned.closing.as_ref()?;
             let positions = self.member.positions(*partition);
             let read =
                 target.iter().all(|(topic, end)| positions.iter().any(|(t, p)| t == topic && p >= end));
             read.then_some((*partition, *at))
-        })
+        });
+        closable.collect()
     }
 
     async fn handle(&mut self, woken: Woken, work: &mut dyn Work) -> anyhow::Result<()> {
@@ -187,32 +194,8 @@ impl Loop {
             Woken::Stop => Ok(()),
             Woken::Due => self.note_due(work).await,
             Woken::Moved => self.commit_moved(work).await,
-            Woken::Close(partition, at) => {
-                let Some(generation) = self.owned.get(&partition).map(|owned| owned.generation) else {
-                    return Ok(());
-                };
-                let batch = Batch { partition, generation, records: Vec::new() };
-                let closed = self.turn(&batch, Some(at), work).await?;
-                if closed && work.due(partition).is_none_or(|due| due > at) {
-                    self.owned.entry(partition).and_modify(|owned| owned.closing = None);
-                }
-                Ok(())
-            }
-            Woken::Happening(Happening::Assigned(partitions)) => {
-                for (partition, generation) in partitions {
-                    let state = match self.drive.membership.state {
-                        Some(_) => or_stop(&self.drive.shutdown, self.member.restore(partition)).await?,
-                        None => Some(Vec::new()),
-                    };
-                    let Some(state) = state else { return Ok(()) };
-                    work.restore(partition, state)
-                        .with_context(|| format!("restore partition {partition}"))?;
-                    let owned = Owned { generation, closing: None, committed: Offsets::new() };
-                    self.owned.insert(partition, owned);
-                }
-                self.awaiting = false;
-                Ok(())
-            }
+            Woken::Close(partitions) => self.close(&partitions, work).await,
+            Woken::Happening(Happening::Assigned(partitions)) => self.assigned(partitions, work).await,
             Woken::Happening(Happening::Revoked(partitions)) => {
                 if partitions.is_empty() {
                     self.moved.get_or_insert_with(|| Box::pin(retry::wait(MOVED)));
@@ -223,130 +206,44 @@ impl Loop {
                 }
                 Ok(())
             }
-            Woken::Happening(Happening::Records(batch)) => self.turn(&batch, None, work).await.map(|_| ()),
+            Woken::Happening(Happening::Records(batch)) => self.read(batch, work).await,
         }
+    }
+
+    async fn assigned(&mut self, partitions: Vec<(u32, u64)>, work: &mut dyn Work) -> anyhow::Result<()> {
+        let Self { drive, member, owned, .. } = self;
+        let keeps = drive.membership.state.is_some();
+        let (member, shutdown) = (&**member, &drive.shutdown);
+        let states = stream::iter(partitions).map(|(partition, generation)| async move {
+            let state = async { if keeps { member.restore(partition).await } else { Ok(Vec::new()) } };
+            (partition, generation, or_stop(shutdown, state).await)
+        });
+        let mut states = states.buffered(RESTORED_AT_ONCE);
+        while let Some((partition, generation, state)) = states.next().await {
+            let Some(state) = state? else { return Ok(()) };
+            work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
+            owned.insert(partition, Owned { generation, closing: None, committed: Offsets::new() });
+        }
+        self.awaiting = false;
+        Ok(())
     }
 
     /// Instants have come: notes for each partition how far it must be read first.
     async fn note_due(&mut self, work: &dyn Work) -> anyhow::Result<()> {
         let now = self.drive.clock.now();
-        for (partition, owned) in &mut self.owned {
-            if owned.closing.is_none() && work.due(*partition).is_some_and(|due| due <= now) {
-                let ends = if work.reads_first() {
-                    or_stop(&self.drive.shutdown, self.member.ends(*partition)).await?
-                } else {
-                    Some(Offsets::new())
-                };
-                let Some(ends) = ends else { return Ok(()) };
-                owned.closing = Some((now, ends));
-            }
-        }
-        Ok(())
-    }
-
-    /// Commits positions that went past what nobody is handed, where no turn has. Or a log that keeps nothing for
-    /// ever would take that away as well one quiet day, and the group would stand before its first offset, as if
-    /// it had missed something.
-    async fn commit_moved(&mut self, work: &mut dyn Work) -> anyhow::Result<()> {
-        self.moved = None;
-        let moved = |(partition, owned): (&u32, &Owned)| {
-            (self.member.positions(*partition) != owned.committed).then_some((*partition, owned.generation))
+        let is_due = |(partition, owned): (&u32, &Owned)| {
+            let due = work.due(*partition).is_some_and(|due| due <= now);
+            (owned.closing.is_none() && due).then_some(*partition)
         };
-        let moved: Vec<(u32, u64)> = self.owned.iter().filter_map(moved).collect();
-        for (partition, generation) in moved {
-            if self.drive.shutdown.started() {
-                break;
-            }
-            let nothing = Batch { partition, generation, records: Vec::new() };
-            if let Err(error) = self.commit(&nothing, Vec::new()).await {
-                self.failed(partition, error, work).await?;
-            }
+        let due: Vec<u32> = self.owned.iter().filter_map(is_due).collect();
+        let member = &*self.member;
+        let ends = try_join_all(due.iter().map(|partition| async {
+            if work.reads_first() { member.ends(*partition).await } else { Ok(Offsets::new()) }
+        }));
+        let Some(ends) = or_stop(&self.drive.shutdown, ends).await? else { return Ok(()) };
+        for (partition, ends) in due.into_iter().zip(ends) {
+            self.owned.entry(partition).and_modify(|owned| owned.closing = Some((now, ends)));
         }
-        Ok(())
-    }
-
-    /// One turn; says whether it was committed. A turn that fails is tried again from the committed
-    /// offsets, after a pause that grows.
-    async fn turn(
-        &mut self,
-        batch: &Batch,
-        closing: Option<i64>,
-        work: &mut dyn Work,
-    ) -> anyhow::Result<bool> {
-        let partition = batch.partition;
-        let group = self.drive.membership.group.clone();
-        let records = match work.turn(batch, closing).await {
-            Ok(records) => records,
-            Err(error) => {
-                tracing::warn!(%group, partition, error = format!("{error:#}"), "a turn failed and is tried again");
-                work.aborted(partition);
-                self.again(partition).await?;
-                return Ok(false);
-            }
-        };
-        match self.commit(batch, records).await {
-            Ok(()) => {
-                self.failures = 0;
-                if let Err(error) = work.committed(partition).await {
-                    tracing::warn!(%group, partition, error = format!("{error:#}"), "owed work failed and is tried again");
-                }
-                Ok(true)
-            }
-            Err(error) => self.failed(partition, error, work).await.map(|()| false),
-        }
-    }
-
-    /// What becomes of a partition whose turn was not committed.
-    async fn failed(
-        &mut self,
-        partition: u32,
-        error: CommitError,
-        work: &mut dyn Work,
-    ) -> anyhow::Result<()> {
-        let group = &self.drive.membership.group;
-        match error {
-            CommitError::Aborted(reason) => {
-                tracing::warn!(%group, partition, reason, "a turn was aborted and is tried again");
-                work.aborted(partition);
-                Ok(self.again(partition).await?)
-            }
-            CommitError::Lost(reason) => {
-                tracing::warn!(%group, partition, reason, "a partition was lost");
-                self.owned.remove(&partition);
-                self.awaiting = true;
-                work.forget(partition);
-                Ok(())
-            }
-            CommitError::Engine(error) => Err(error.into()),
-        }
-    }
-
-    async fn commit(&mut self, batch: &Batch, records: Vec<NewRecord>) -> Result<(), CommitError> {
-        let offsets = self.member.positions(batch.partition);
-        let mut turn = Turn { partition: batch.partition, generation: batch.generation, offsets, records };
-        if self.drive.membership.mode == Mode::Plain && !turn.records.is_empty() {
-            // Announced before acknowledged: a crash in between announces again, and that is harmless.
-            match self.drive.topics.append(std::mem::take(&mut turn.records)).await {
-                Ok(()) => {}
-                Err(TopicError::Busy(reason)) => return Err(CommitError::Aborted(reason)),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let offsets = turn.offsets.clone();
-        self.member.commit(turn).await?;
-        self.owned.entry(batch.partition).and_modify(|owned| owned.committed = offsets);
-        Ok(())
-    }
-
-    async fn again(&mut self, partition: u32) -> Result<(), TopicError> {
-        if or_stop(&self.drive.shutdown, self.member.rewind(partition)).await?.is_none() {
-            return Ok(());
-        }
-        tokio::select! {
-            () = retry::pause(self.failures, u64::from(partition)) => {}
-            () = self.drive.shutdown.wait() => {}
-        }
-        self.failures = self.failures.saturating_add(1);
         Ok(())
     }
 }

@@ -100,6 +100,10 @@ pub enum Lie {
     AcceptsReplaced,
     /// Accepts it if there is nothing in it, as a transaction without offsets is.
     AcceptsEmpty,
+    /// Hands out more of a partition whose turn is not over.
+    HandsOutHeld,
+    /// Tells one turn's outcome as another's.
+    MixesOutcomes,
 }
 
 impl Lie {
@@ -145,6 +149,8 @@ impl Lie {
         (Self::ShowsAborted, &["a refused turn leaves nothing"]),
         (Self::AcceptsReplaced, &["a replaced owner cannot commit", "nor a plain commit"]),
         (Self::AcceptsEmpty, &["nor an empty turn"]),
+        (Self::HandsOutHeld, &["more is of others"]),
+        (Self::MixesOutcomes, &["each turn by itself"]),
     ];
 }
 

@@ -216,9 +216,15 @@ pub trait Member: Send + Sync {
     /// would have returned is lost.
     async fn next(&mut self, most: usize) -> Result<Happening, TopicError>;
 
+    /// Records of a partition other than these, if some are there already: for one who has just been handed some and
+    /// takes several turns at once. A log may always say that there are none.
+    async fn more(&mut self, _but: &[u32], _most: usize) -> Result<Option<Batch>, TopicError> {
+        Ok(None)
+    }
+
     /// The state of a partition: the latest record of each key, complete up to the end that it had when
     /// its predecessor was shut out.
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError>;
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError>;
 
     /// The ends that the lead and companions of a partition have now.
     async fn ends(&self, partition: u32) -> Result<Offsets, TopicError>;
@@ -228,6 +234,16 @@ pub trait Member: Send + Sync {
 
     /// Commits a turn, in the mode of the membership.
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError>;
+
+    /// Commits turns of different partitions, each by itself; what became of each, in their order. Nobody's outcome
+    /// waits for another's where the log can help it.
+    async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
+        let mut outcomes = Vec::with_capacity(turns.len());
+        for turn in turns {
+            outcomes.push(self.commit(turn).await);
+        }
+        outcomes
+    }
 
     /// Positions go back to the committed offsets; what was handed out since comes again.
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError>;

@@ -296,7 +296,7 @@ impl Member for WatchedMember {
         self.member.next(most).await
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         self.member.restore(partition).await
     }
 

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use topic::{
     CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, TopicSpec, Topics,
     Turn,
-    port::{Standing, TopicName},
+    port::{Batch, Standing, TopicName},
 };
 
 /// The groups that the rooms asked to join, and whether the log has said what is theirs.
@@ -95,7 +95,10 @@ impl Member for WatchedMember {
         }
         Ok(happening)
     }
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+        self.member.more(but, most).await
+    }
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         self.member.restore(partition).await
     }
     async fn ends(&self, partition: u32) -> Result<Offsets, TopicError> {
@@ -106,6 +109,9 @@ impl Member for WatchedMember {
     }
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
         self.member.commit(turn).await
+    }
+    async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
+        self.member.commit_all(turns).await
     }
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         self.member.rewind(partition).await

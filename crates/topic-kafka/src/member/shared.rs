@@ -402,9 +402,11 @@ impl State {
         std::mem::take(&mut self.moved)
     }
 
-    /// The next partition that has records, each in its turn.
-    pub fn batch(&mut self, most: usize) -> Option<Batch> {
-        let has = |(partition, slot): (&u32, &Slot)| (!slot.waiting.is_empty()).then_some(*partition);
+    /// The next partition but these that has records, each in its turn.
+    pub fn batch(&mut self, but: &[u32], most: usize) -> Option<Batch> {
+        let has = |(partition, slot): (&u32, &Slot)| {
+            (!slot.waiting.is_empty() && !but.contains(partition)).then_some(*partition)
+        };
         let after = self.slots.range((Bound::Excluded(self.last), Bound::Unbounded));
         let partition = after.chain(self.slots.range(..=self.last)).find_map(has)?;
         let slot = self.slots.get_mut(&partition)?;

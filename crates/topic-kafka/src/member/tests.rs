@@ -43,7 +43,7 @@ fn check(steps: &[(Step, (u64, u64))]) {
                 assert_eq!(state.reach(3, reading, *side, *offset), *moved, "step {at}");
             }
             Hand(most, offsets) => {
-                let found = state.batch(*most).map(|batch| batch.records).unwrap_or_default();
+                let found = state.batch(&[], *most).map(|batch| batch.records).unwrap_or_default();
                 let found: Vec<u64> = found.iter().map(|record| record.offset).collect();
                 assert_eq!(found, *offsets, "step {at}");
             }

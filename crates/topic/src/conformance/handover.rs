@@ -146,7 +146,7 @@ async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
     let mut one = bench.plain(&topic).await?;
     one.own(4).await?;
     let mut two = bench.plain(&topic).await?;
-    let generations = one.assigned.clone();
+    let mut generations = one.assigned.clone();
     let held = Mutex::new(one.assigned.keys().copied().collect::<BTreeSet<u32>>());
     let let_go = |partitions: &[u32]| {
         let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +165,9 @@ async fn revoked_then_assigned(bench: &Bench<'_>) -> anyhow::Result<()> {
                     }
                     let_go(&partitions);
                 }
-                Ok(_) => {}
+                // It may have changed its mind.
+                Ok(Happening::Assigned(partitions)) => generations.extend(partitions),
+                Ok(Happening::Records(_)) => {}
                 Err(error) => return Err(error),
             }
         }

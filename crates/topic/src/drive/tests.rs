@@ -5,7 +5,7 @@ use tokio::time::timeout;
 use super::*;
 use crate::{
     embedded::Embedded,
-    port::{Retention, Standing, TopicName, TopicSpec},
+    port::{CommitError, Mode, Retention, Standing, TopicName, TopicSpec, Turn},
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -84,7 +84,7 @@ impl Member for SilentMember {
         self.member.next(most).await
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         self.log.answers("restore").await;
         self.member.restore(partition).await
     }

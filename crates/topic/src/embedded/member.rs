@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use futures::future::join_all;
 
 use super::{Engine, book::Topic, group::Group, quota, read, share::MemberId, writer::Request};
 use crate::port::{
@@ -66,7 +67,7 @@ impl EmbeddedMember {
             let assigned = self.take_over(fresh).await?;
             return Ok((!assigned.is_empty()).then_some(Happening::Assigned(assigned)));
         }
-        let batch = self.fetch(most).await?;
+        let batch = self.fetch(&[], most).await?;
         Ok(batch.map(Happening::Records))
     }
 
@@ -113,12 +114,12 @@ impl EmbeddedMember {
         self.group.topics.iter().map(one).collect()
     }
 
-    /// The next partition that has records, each in its turn.
-    async fn fetch(&mut self, most: usize) -> Result<Option<Batch>, TopicError> {
+    /// The next partition but these that has records, each in its turn.
+    async fn fetch(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
         let after = self.owned.range((Bound::Excluded(self.last), Bound::Unbounded));
         let around: Vec<u32> =
             after.chain(self.owned.range(..=self.last)).map(|(partition, _)| *partition).collect();
-        for partition in around {
+        for partition in around.into_iter().filter(|partition| !but.contains(partition)) {
             let Some(owned) = self.owned.get(&partition) else { continue };
             let plan = self.plan(partition, owned, most)?;
             if plan.iter().all(|quota| *quota == 0) {
@@ -194,6 +195,19 @@ impl EmbeddedMember {
         })
     }
 
+    async fn write(&self, turn: Turn) -> Result<(), CommitError> {
+        let offsets = self.is_of(&turn)?;
+        let records = self.engine.place(turn.records)?;
+        let (partition, generation) = (turn.partition, turn.generation);
+        if self.owned.get(&partition).is_none_or(|owned| owned.generation != generation) {
+            return Err(CommitError::Lost(self.not_ours(partition)));
+        }
+        let (group, lead) = (self.group.name.clone(), self.group.lead().clone());
+        self.engine
+            .ask(|answer| Request::Commit { group, lead, partition, generation, offsets, records, answer })
+            .await?
+    }
+
     fn lose(&mut self, partition: u32) {
         if let Some(owned) = self.owned.remove(&partition) {
             self.group.share().release(self.me, partition, owned.claim);
@@ -230,7 +244,11 @@ impl Member for EmbeddedMember {
         }
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+        self.fetch(but, most).await
+    }
+
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         self.group.share().touch(self.me);
         let Some(topic) = &self.state else {
             return Err(TopicError::Refused(format!("group `{}` has no state topic", self.group.name)));
@@ -255,21 +273,20 @@ impl Member for EmbeddedMember {
     }
 
     async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
-        let offsets = self.is_of(&turn)?;
-        let records = self.engine.place(turn.records)?;
-        let (partition, generation) = (turn.partition, turn.generation);
-        if self.owned.get(&partition).is_none_or(|owned| owned.generation != generation) {
-            return Err(CommitError::Lost(self.not_ours(partition)));
+        let outcome = self.commit_all(vec![turn]).await.pop();
+        outcome.unwrap_or_else(|| Err(TopicError::Broken("a turn without an outcome".to_owned()).into()))
+    }
+
+    /// All are asked for at once, so they are synced together.
+    async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
+        let partitions: Vec<u32> = turns.iter().map(|turn| turn.partition).collect();
+        let outcomes = join_all(turns.into_iter().map(|turn| self.write(turn))).await;
+        for (partition, outcome) in partitions.into_iter().zip(&outcomes) {
+            if let Err(CommitError::Lost(_)) = outcome {
+                self.lose(partition);
+            }
         }
-        let (group, lead) = (self.group.name.clone(), self.group.lead().clone());
-        let outcome = self
-            .engine
-            .ask(|answer| Request::Commit { group, lead, partition, generation, offsets, records, answer })
-            .await?;
-        if let Err(CommitError::Lost(_)) = &outcome {
-            self.lose(partition);
-        }
-        outcome
+        outcomes
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

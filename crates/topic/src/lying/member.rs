@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{Lie, Lying, Memory};
 use crate::port::{
-    CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, Topics, Turn,
+    Batch, CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, Topics, Turn,
 };
 
 pub(super) struct LyingMember {
@@ -123,7 +123,23 @@ impl Member for LyingMember {
         }
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+        let but = if self.tells(Lie::HandsOutHeld) { but.get(1..).unwrap_or_default() } else { but };
+        self.inner.more(but, most).await
+    }
+
+    async fn commit_all(&mut self, turns: Vec<Turn>) -> Vec<Result<(), CommitError>> {
+        let mut outcomes = Vec::with_capacity(turns.len());
+        for turn in turns {
+            outcomes.push(self.commit(turn).await);
+        }
+        if self.tells(Lie::MixesOutcomes) {
+            outcomes.reverse();
+        }
+        outcomes
+    }
+
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         let mut records = self.inner.restore(partition).await?;
         match self.lie {
             Some(Lie::MissesLast) => drop(records.pop()),

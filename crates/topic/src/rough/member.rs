@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 
 use super::{Crash, Odds, Rough};
-use crate::port::{CommitError, Happening, Member, Membership, Offsets, Record, TopicError, Turn};
+use crate::port::{Batch, CommitError, Happening, Member, Membership, Offsets, Record, TopicError, Turn};
 
 pub(super) struct RoughMember {
     rough: Rough,
@@ -87,7 +87,11 @@ impl Member for RoughMember {
         Ok(happening)
     }
 
-    async fn restore(&mut self, partition: u32) -> Result<Vec<Record>, TopicError> {
+    async fn more(&mut self, but: &[u32], most: usize) -> Result<Option<Batch>, TopicError> {
+        self.rough.while_alive(self.inner.more(but, most)).await?
+    }
+
+    async fn restore(&self, partition: u32) -> Result<Vec<Record>, TopicError> {
         let crash = self.rough.dies(&self.membership.group, partition)?;
         self.rough.die(crash, Crash::After)?;
         self.rough.while_alive(self.inner.restore(partition)).await?

@@ -73,8 +73,8 @@ struct Copier {
     out: TopicName,
     state: TopicName,
     counts: BTreeMap<u32, u64>,
-    /// What the turn in flight makes of it.
-    next: (u32, u64),
+    /// What the turns in flight make of them.
+    next: BTreeMap<u32, u64>,
     restored: u64,
 }
 
@@ -113,17 +113,19 @@ impl Work for Copier {
         }
         let (topic, value) = (self.state.clone(), Some(count.to_be_bytes().to_vec()));
         records.push(NewRecord { topic, partition, key: b"count".to_vec(), value, headers: Vec::new() });
-        self.next = (partition, count);
+        self.next.insert(partition, count);
         Ok(records)
     }
 
     async fn committed(&mut self, partition: u32) -> anyhow::Result<()> {
-        assert_eq!(partition, self.next.0);
-        self.counts.insert(partition, self.next.1);
+        let count = self.next.remove(&partition).unwrap();
+        self.counts.insert(partition, count);
         Ok(())
     }
 
-    fn aborted(&mut self, _: u32) {}
+    fn aborted(&mut self, partition: u32) {
+        self.next.remove(&partition);
+    }
 }
 
 const PARTITIONS: u32 = 3;
@@ -163,7 +165,7 @@ async fn live(seed: u64) -> (BTreeMap<&'static str, u64>, Vec<String>) {
             records_max: 3,
         };
         let (out, state) = ("out".into(), "state".into());
-        let mut work = Copier { out, state, counts: BTreeMap::new(), next: (0, 0), restored: 0 };
+        let mut work = Copier { out, state, counts: BTreeMap::new(), next: BTreeMap::new(), restored: 0 };
         let (done, ended) = (all_committed(&engine, &shutdown), drive(house, &mut work));
         let (_, ended) = tokio::join!(
             async {

@@ -1,0 +1,80 @@
+//! Promises to one who takes the turns of several partitions at once.
+
+use anyhow::ensure;
+use futures::FutureExt as _;
+
+use super::{
+    Row,
+    bench::{Bench, Hand, numbered, record, same, text},
+};
+use crate::port::{CommitError, Mode, TopicName, Turn};
+
+pub(super) const PROMISES: &[Row] = &[
+    (
+        "more is of others",
+        "What more there is comes from partitions of which nothing is held, and no record comes twice.",
+        |b| more_is_of_others(b).boxed(),
+    ),
+    (
+        "each turn by itself",
+        "Of turns that are committed together one that is lost takes no other along, and each is told what became of it.",
+        |b| each_turn_by_itself(b).boxed(),
+    ),
+];
+
+const PARTITIONS: u32 = 3;
+
+async fn own(bench: &Bench<'_>, lead: &TopicName, mode: Mode) -> anyhow::Result<Hand> {
+    for partition in 0..PARTITIONS {
+        bench.append(numbered(lead, partition, 0..2)).await?;
+    }
+    let mut hand = bench.join(bench.membership(lead, mode)).await?;
+    hand.own(3).await?;
+    Ok(hand)
+}
+
+async fn more_is_of_others(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let lead = bench.topic("lead", PARTITIONS).await?;
+    let mut hand = own(bench, &lead, Mode::Plain).await?;
+    let mut seen = Vec::new();
+    while seen.len() < 6 {
+        let first = hand.batch(1).await?;
+        let mut held = vec![first.partition];
+        seen.extend(first.records);
+        while let Some(more) = hand.member.more(&held, 1).await? {
+            ensure!(!held.contains(&more.partition), "partition {} is held already", more.partition);
+            ensure!(hand.assigned.get(&more.partition) == Some(&more.generation), "of another's: {more:?}");
+            ensure!(more.records.len() == 1, "{} records, and one was asked for", more.records.len());
+            held.push(more.partition);
+            seen.extend(more.records);
+        }
+    }
+    let mut places: Vec<(u32, u64)> = seen.iter().map(|record| (record.partition, record.offset)).collect();
+    places.sort_unstable();
+    places.dedup();
+    ensure!(places.len() == 6, "some record came twice: {seen:?}");
+    Ok(())
+}
+
+async fn each_turn_by_itself(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let (lead, out) = (bench.topic("lead", PARTITIONS).await?, bench.topic("out", PARTITIONS).await?);
+    let mut hand = own(bench, &lead, Mode::Atomic).await?;
+    hand.take(6).await?;
+    let told = |partition: u32| vec![record(&out, partition, "k", "told")];
+    let mut turns: Vec<Turn> =
+        (0..PARTITIONS).map(|partition| hand.turn(partition, told(partition))).collect();
+    // As if it had been polled under an ownership that is over.
+    if let Some(first) = turns.first_mut() {
+        first.generation -= 1;
+    }
+    let outcomes = hand.member.commit_all(turns).await;
+    let as_wanted = matches!(outcomes.as_slice(), [Err(CommitError::Lost(_)), Ok(()), Ok(())]);
+    ensure!(as_wanted, "of three turns, the first an old one's, came {outcomes:?}");
+    let standing = bench.standing(&lead).await?;
+    let moved: Vec<bool> = standing.iter().map(|(committed, _)| *committed > 0).collect();
+    ensure!(moved == [false, true, true], "the group stands at {standing:?}");
+    for (partition, wanted) in [(0, ""), (1, "told"), (2, "told")] {
+        same("records of the turns", &text(&bench.all(&out, partition).await?), wanted)?;
+    }
+    Ok(())
+}
