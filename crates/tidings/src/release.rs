@@ -105,8 +105,9 @@ pub async fn some(log: &dyn Topics, release: &Release, from: Place, most: usize)
         }
         let page = PAGE.min(most.saturating_sub(persons.len()).max(1));
         let records = log.read(topics::WINDOWS, next.partition, next.offset, page).await?;
-        // Compaction may leave nothing up to the end.
-        next.offset = records.last().map_or(end, |last| last.offset + 1);
+        // What is left up to the end is nothing to be read: it was compacted away, or marks a transaction.
+        let last = records.last().filter(|_| records.len() == page);
+        next.offset = last.map_or(end, |last| last.offset + 1);
         for record in &records {
             persons.extend(release.meant(record)?);
         }

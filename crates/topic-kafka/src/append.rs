@@ -92,7 +92,9 @@ async fn ask_anew(producer: Arc<ThreadedProducer<Voice>>, wire: String) {
 fn producer(settings: &Settings, voice: &Voice) -> Result<Arc<ThreadedProducer<Voice>>, TopicError> {
     let producer: Result<_, KafkaError> =
         ThreadedProducer::from_config_and_context(&config::appender(settings), voice.clone());
-    producer.map(Arc::new).map_err(|error| failed("opening the producer", &error))
+    let producer = Arc::new(producer.map_err(|error| failed("opening the producer", &error))?);
+    voice.clients.add(&producer);
+    Ok(producer)
 }
 
 /// The time that goes with our records, where the broker does not say it.

@@ -21,6 +21,7 @@ use crate::{
     config::{self, Isolation},
     errors::{code, coded, failed},
     look::{signed, signed32, unsigned, unsigned32},
+    pulse::Asked,
     settings::Settings,
     voice::Voice,
 };
@@ -52,7 +53,14 @@ pub enum Found {
 }
 
 impl Asker {
-    pub fn open(settings: &Settings, isolation: Isolation, voice: &Voice) -> Result<Self, TopicError> {
+    pub fn open(settings: &Settings, isolation: Isolation, voice: &Voice) -> Result<Arc<Self>, TopicError> {
+        let asker = Arc::new(Self::alone(settings, isolation, voice)?);
+        voice.clients.add(&asker);
+        Ok(asker)
+    }
+
+    /// One that is not asked for its pulse.
+    pub fn alone(settings: &Settings, isolation: Isolation, voice: &Voice) -> Result<Self, TopicError> {
         let config = config::query(settings, isolation);
         let client = BaseConsumer::from_config_and_context(&config, voice.clone())
             .map_err(|error| failed("opening a client", &error))?;
@@ -74,6 +82,11 @@ impl Asker {
     /// The same without asking anybody.
     pub fn known(&self, wire: &str) -> Option<u32> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).get(wire).copied()
+    }
+
+    /// Some topic that there is.
+    pub fn any(&self) -> Option<String> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).keys().next().cloned()
     }
 
     /// Asks the cluster.
@@ -255,6 +268,12 @@ pub fn list(places: &[(&str, u32, u64)]) -> Result<TopicPartitionList, KafkaErro
 
 type Client = Arc<BaseConsumer<Voice>>;
 
+impl Asked for Asker {
+    fn brokers(&self, topic: &str) -> Result<usize, KafkaError> {
+        self.client.brokers(topic)
+    }
+}
+
 /// Clients of groups that are asked where they stand, one for each.
 #[derive(Default)]
 pub struct Groups {
@@ -278,6 +297,7 @@ impl Groups {
         let config = config::asker(settings, group, isolation);
         let client = BaseConsumer::from_config_and_context(&config, voice.clone());
         let client = Arc::new(client.map_err(|error| failed("opening a client", &error))?);
+        voice.clients.add(&client);
         clients.insert(key, client.clone());
         Ok(client)
     }

@@ -3,7 +3,7 @@
 //! [`Kafka`] is the engine: [`settings`] says how the cluster is reached, [`config`] says it to librdkafka.
 //! [`append`] writes, [`look`] reads outside of groups, [`ask`] asks how far things reach, [`declare`] makes
 //! topics. [`member`] is a member of a group; what it promises, and how, stands there. [`voice`] is where
-//! librdkafka speaks, [`errors`] what its errors ask for.
+//! librdkafka speaks, [`errors`] what its errors ask for, and [`pulse`] finds out when it has nothing to say any more.
 //!
 //! librdkafka has threads of its own and its calls block, so ours are made on threads where that harms
 //! nobody. A cluster that is away is waited for: members try again until it is back, and everybody else is
@@ -34,6 +34,7 @@ mod errors;
 mod look;
 mod member;
 mod names;
+mod pulse;
 pub mod settings;
 mod upkeep;
 mod voice;
@@ -79,6 +80,8 @@ pub(crate) struct Inner {
     groups: Groups,
     members: Mutex<Vec<(Weak<Shared>, JoinHandle<()>)>>,
     severed: AtomicBool,
+    /// Some client has lost its brokers for good.
+    given_up: AtomicBool,
 }
 
 /// What a client of one's own has to be told to reach the cluster: for whoever measures what we add.
@@ -91,18 +94,22 @@ impl Kafka {
     pub fn open(settings: Settings, clock: Clock) -> Result<Self, TopicError> {
         let voice = Voice::default();
         let inner = Inner {
-            asker: Arc::new(Asker::open(&settings, Isolation::Committed, &voice)?),
+            asker: Asker::open(&settings, Isolation::Committed, &voice)?,
             uncommitted: Mutex::default(),
             appender: append::Appender::open(&settings, &voice)?,
             lookers: Lookers::default(),
             groups: Groups::default(),
             members: Mutex::default(),
             severed: AtomicBool::new(false),
+            given_up: AtomicBool::new(false),
             settings,
             clock,
             voice,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        let inner = Arc::new(inner);
+        let started = pulse::start(&inner);
+        started.map_err(|error| TopicError::Broken(format!("starting a thread: {error}")))?;
+        Ok(Self { inner })
     }
 
     /// Why the cluster does not let us in, if that is why it does not answer: a password or a certificate.
@@ -139,7 +146,21 @@ impl Inner {
         if self.severed.load(Ordering::Acquire) {
             return Err(TopicError::Broken("the log was closed".to_owned()));
         }
+        if self.given_up.load(Ordering::Acquire) {
+            return Err(deaf());
+        }
         Ok(())
+    }
+
+    /// Nothing works any more until the log is opened anew.
+    fn give_up(&self) {
+        tracing::warn!(
+            "a client of kafka has lost all brokers and finds none again; all are to be opened anew"
+        );
+        self.given_up.store(true, Ordering::Release);
+        for shared in self.members().iter().filter_map(|(shared, _)| shared.upgrade()) {
+            shared.tell(|state| state.broken.get_or_insert_with(deaf).clone());
+        }
     }
 
     fn members(&self) -> std::sync::MutexGuard<'_, Vec<(Weak<Shared>, JoinHandle<()>)>> {
@@ -152,7 +173,7 @@ impl Inner {
         if let Some(asker) = &*slot {
             return Ok(asker.clone());
         }
-        let asker = Arc::new(Asker::open(&self.settings, Isolation::Uncommitted, &self.voice)?);
+        let asker = Asker::open(&self.settings, Isolation::Uncommitted, &self.voice)?;
         Ok(slot.insert(asker).clone())
     }
 
@@ -262,6 +283,11 @@ impl Inner {
         }
         Ok(out)
     }
+}
+
+/// As if the cluster were away: it is waited for, and everything opened anew.
+fn deaf() -> TopicError {
+    TopicError::Busy("a client of kafka has lost all brokers".to_owned())
 }
 
 impl Drop for Inner {

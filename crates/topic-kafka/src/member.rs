@@ -76,6 +76,8 @@ impl KafkaMember {
         let lead = topics.first().map(|lead| lead.wire.clone()).unwrap_or_default();
         group.subscribe(&[&lead]).map_err(|error| failed("joining", &error))?;
         let (group, reader) = (Arc::new(group), Arc::new(reader));
+        inner.voice.clients.add(&group);
+        inner.voice.clients.add(&reader);
         let thread = Thread {
             shared: shared.clone(),
             group: group.clone(),

@@ -14,6 +14,8 @@ use rdkafka::{
 };
 use tokio::sync::Notify;
 
+use crate::pulse::Clients;
+
 /// Words of what goes wrong between two who do not trust each other.
 const DENIES: [&str; 3] = ["certificate", "SSL alert", "wrong version number"];
 
@@ -24,6 +26,7 @@ pub struct Voice {
     away: Arc<AtomicBool>,
     /// Why the cluster does not let us in, unless it has answered since.
     denied: Arc<Mutex<Option<String>>>,
+    pub clients: Clients,
 }
 
 impl Voice {

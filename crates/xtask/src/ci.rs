@@ -23,12 +23,12 @@ pub enum Stage {
     Fmt,
     /// What `cargo xtask tidy` checks
     Tidy,
-    /// cargo clippy over all targets
-    Clippy,
     /// cargo build, for the tests that start the binary
     Build,
     /// cargo test, in which no test may be ignored
     Test,
+    /// cargo clippy over all targets; in the whole gate while tests wait for engines
+    Clippy,
     /// cargo doc
     Doc,
     /// What `cargo xtask faults` plants
@@ -46,7 +46,7 @@ impl Stage {
             Self::Tidy => tidy::run(house, &[]),
             Self::Clippy => single(house, &workspace(&["clippy", "--all-targets"])),
             Self::Build => single(house, &workspace(&["build"])),
-            Self::Test => lanes::run(house),
+            Self::Test => lanes::run(house, || ()),
             Self::Doc => single(house, &workspace(&["doc", "--no-deps"])),
             Self::Faults => faults::run(house, &[]),
         }
@@ -64,23 +64,45 @@ struct Report {
 pub fn run(house: &House, wanted: &[Stage]) -> bool {
     let all = Stage::value_variants().iter().copied();
     let stages: Vec<Stage> = all.filter(|stage| wanted.is_empty() || wanted.contains(stage)).collect();
-    let mut reports = Vec::new();
-    for (number, &stage) in stages.iter().enumerate() {
-        println!("\n== {}/{} {}", number + 1, stages.len(), stage.name());
-        let start = Instant::now();
-        let tally = stage.run(house).unwrap_or_else(|error| {
-            println!("error: {error:#}");
-            Tally::one(false)
-        });
-        let report = Report { stage, tally, seconds: start.elapsed().as_secs_f64() };
-        println!("{}", line(&report));
+    let compiling: Vec<Stage> =
+        stages.iter().copied().filter(|stage| matches!(stage, Stage::Clippy | Stage::Doc)).collect();
+    let mut reports: Vec<Report> = Vec::new();
+    for &stage in &stages {
+        if reports.iter().any(|report| report.stage == stage) {
+            continue;
+        }
+        let mut meanwhile = Vec::new();
+        let report = if stage == Stage::Test {
+            // Some tests wait for engines for long; what only compiles has the processors until they are done.
+            let compile = || meanwhile.extend(compiling.iter().map(|stage| of_stage(house, *stage)));
+            timed(stage, || lanes::run(house, compile))
+        } else {
+            of_stage(house, stage)
+        };
         reports.push(report);
+        reports.append(&mut meanwhile);
     }
     println!("\n== the gate");
     reports.iter().for_each(|report| println!("{}", line(report)));
     let mut total = Tally::default();
     reports.iter().for_each(|report| total += report.tally);
     total.said()
+}
+
+fn of_stage(house: &House, stage: Stage) -> Report {
+    timed(stage, || stage.run(house))
+}
+
+fn timed(stage: Stage, work: impl FnOnce() -> Result<Tally>) -> Report {
+    println!("\n== {}", stage.name());
+    let start = Instant::now();
+    let tally = work().unwrap_or_else(|error| {
+        println!("error: {error:#}");
+        Tally::one(false)
+    });
+    let report = Report { stage, tally, seconds: start.elapsed().as_secs_f64() };
+    println!("{}", line(&report));
+    report
 }
 
 fn line(report: &Report) -> String {

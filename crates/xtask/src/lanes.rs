@@ -22,20 +22,23 @@ struct Lane {
     commands: Vec<Vec<String>>,
 }
 
-/// Runs all, and counts the tests one by one while their output is shown.
-pub fn run(house: &House) -> Result<Tally> {
+/// Runs all, and counts the tests one by one while their output is shown. What computes is done first; what is to
+/// be done afterwards has the processors until the rest is.
+pub fn run(house: &House, afterwards: impl FnOnce() + Send) -> Result<Tally> {
     // Once for both lanes: cargo lets only one of two commands build.
     let built = shell::succeeds(&mut house.cargo(&ci::workspace(&["test", "--no-run"])))?;
     ensure!(built, "the tests do not build");
     let lanes = lanes(&house.metadata()?)?;
     let engines = Engines::start(house)?;
-    let tallies = thread::scope(|scope| {
-        let lanes: Vec<_> = lanes.iter().map(|lane| scope.spawn(|| lane.run(house, &engines))).collect();
-        let done = lanes.into_iter().map(|lane| lane.join().map_err(|_| anyhow::anyhow!("a lane died"))?);
-        done.collect::<Result<Vec<Tally>>>()
-    })?;
-    let mut total = Tally::default();
-    tallies.into_iter().for_each(|tally| total += tally);
+    let [waiting, computing] = &lanes;
+    let (waited, computed) = thread::scope(|scope| {
+        let waited = scope.spawn(|| waiting.run(house, &engines));
+        let computed = computing.run(house, &engines);
+        afterwards();
+        (waited.join().map_err(|_| anyhow::anyhow!("a lane died")), computed)
+    });
+    let mut total = waited??;
+    total += computed?;
     Ok(total)
 }
 

@@ -65,6 +65,7 @@ impl Crew {
                 }
                 other => return other,
             }
+            self.inner.check()?;
             if self.shared.wait(PAUSE) {
                 break;
             }
