@@ -44,9 +44,9 @@ fn up(nodes: usize, command: &[String]) -> Result<ExitCode> {
         thread::spawn(move || Cassandra::start(CassandraOptions { nodes, ..CassandraOptions::default() }));
     let registry = Registry::start();
     let died = |_| anyhow!("a thread died");
-    let kafka = kafka.join().map_err(died)??;
-    let cassandra = cassandra.join().map_err(died)??;
-    let registry = registry?;
+    // All have ended before any of them is looked at: who leaves while one still starts leaves its folder behind.
+    let (kafka, cassandra) = (kafka.join().map_err(died), cassandra.join().map_err(died));
+    let (kafka, cassandra, registry) = (kafka??, cassandra??, registry?);
     if let [program, arguments @ ..] = command {
         let nodes_text = nodes.to_string();
         let mut child = Command::new(program);
