@@ -69,10 +69,10 @@ impl Clients {
         all.clients.insert(number, client);
     }
 
-    fn alive(&self) -> Vec<(u64, Arc<dyn Asked>)> {
+    fn alive(&self) -> Vec<(u64, Weak<dyn Asked>)> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.clients.retain(|_, client| client.strong_count() > 0);
-        all.clients.iter().filter_map(|(number, client)| Some((*number, client.upgrade()?))).collect()
+        all.clients.iter().map(|(number, client)| (*number, client.clone())).collect()
     }
 }
 
@@ -110,7 +110,6 @@ pub fn start(inner: &Arc<Inner>) -> std::io::Result<()> {
                 anew.is_ok_and(|asker| asker.brokers(topic).is_ok_and(|brokers| brokers > 0))
             };
             let Some(round) = round(&topic, &clients, knows) else { continue };
-            drop(clients);
             if deaf.heard(&round) {
                 if let Some(inner) = inner.upgrade() {
                     inner.give_up();
@@ -125,23 +124,26 @@ pub fn start(inner: &Arc<Inner>) -> std::io::Result<()> {
 /// The clients that know no broker; nothing if a new one does not know any either, for then the cluster is away.
 fn round(
     topic: &str,
-    clients: &[(u64, Arc<dyn Asked>)],
+    clients: &[(u64, Weak<dyn Asked>)],
     knows: impl Fn(&str) -> bool,
 ) -> Option<BTreeSet<u64>> {
-    let mut deaf = BTreeSet::new();
+    let (mut deaf, mut is_there) = (BTreeSet::new(), false);
     for (number, client) in clients {
-        let none = match client.brokers(topic) {
-            Ok(brokers) => brokers == 0,
+        // Held while it is asked and no longer: whoever lets go of it waits until it is closed.
+        let Some(said) = client.upgrade().map(|client| client.brokers(topic)) else { continue };
+        let none = match said {
+            Ok(1..) => continue,
+            Ok(_) => true,
             // One that knows a broker and hears nothing from it says that it took too long.
             Err(error) => code(&error) == Some(Code::BrokerTransportFailure),
         };
-        if !none {
-            continue;
-        }
-        if deaf.is_empty() && !knows(topic) {
+        is_there = is_there || knows(topic);
+        if !is_there {
             return None;
         }
-        deaf.insert(*number);
+        if none {
+            deaf.insert(*number);
+        }
     }
     Some(deaf)
 }
@@ -158,9 +160,11 @@ mod tests {
         }
     }
 
-    fn clients(say: &[Result<usize, Code>]) -> Vec<(u64, Arc<dyn Asked>)> {
+    fn found(say: &[Result<usize, Code>], known: bool) -> Option<BTreeSet<u64>> {
         let client = |says: &Result<usize, Code>| -> Arc<dyn Asked> { Arc::new(Says(*says)) };
-        (0..).zip(say.iter().map(client)).collect()
+        let clients: Vec<_> = say.iter().map(client).collect();
+        let numbered: Vec<_> = (0..).zip(clients.iter().map(Arc::downgrade)).collect();
+        round("topic", &numbered, |_| known)
     }
 
     #[test]
@@ -170,9 +174,9 @@ mod tests {
             (vec![Ok(3), late, Ok(3)], true, Some(vec![])),
             (vec![Ok(3), none, Ok(0)], true, Some(vec![1, 2])),
             (vec![none, none], false, None),
+            (vec![Ok(3), late], false, None),
         ] {
-            let found = round("topic", &clients(&say), |_| known);
-            assert_eq!(found, wanted.map(BTreeSet::from_iter), "{say:?}");
+            assert_eq!(found(&say, known), wanted.map(BTreeSet::from_iter), "{say:?}");
         }
     }
 
