@@ -101,7 +101,7 @@ impl Desk {
 
     /// The announcement of a row, as `digest::news` reads it.
     pub fn announcement(&self, day: Day, kind: &Kind) -> News {
-        News::Announced { day, rows: 1, kinds: vec![kind.clone()] }
+        News::Announced { day, rows: 1, kinds: vec![kind.clone()], windows: vec![] }
     }
 
     /// The person's days as they stand, with nothing that is only owed.
@@ -127,7 +127,8 @@ impl Desk {
         let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX) } else { Vec::new() };
         let known = |profile: &State| Known { profile: profile.clone(), ..Known::default() };
         let known = self.profiles.iter().map(|(key, profile)| (key.clone(), known(profile))).collect();
-        let facts = Facts { known, days: self.days_of(&due), world: self.world.clone() };
+        let facts =
+            Facts { known, days: self.days_of(&due), world: self.world.clone(), live: BTreeMap::new() };
         let (memory, catalogue, zones) = (&self.memory, &*self.catalogue, &self.zones);
         let deciding = Deciding { memory, facts: &facts, catalogue, zones, now: self.now, closing: self.now };
         let decided = deciding.decide(news, &due);

@@ -114,9 +114,10 @@ impl Gates {
     }
 
     pub fn around(&self, engines: Engines) -> Engines {
-        let Engines { topics, store, courier, schemas } = engines;
+        let Engines { topics, store, courier, live, schemas } = engines;
         Engines {
             schemas,
+            live,
             topics: Arc::new(GatedTopics { inner: topics, gates: self.clone() }),
             store: Arc::new(GatedStore { inner: store, gates: self.clone() }),
             courier: Arc::new(GatedCourier { inner: courier, gates: self.clone() }),

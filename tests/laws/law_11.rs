@@ -179,8 +179,10 @@ fn a_full_day(mut dice: Dice) {
     let (mut rows, mut full) = (0_u32, Vec::new());
     while rows < 2 * DAY_ROWS_FULL {
         let some = u32::try_from(1 + dice.below(300)).unwrap();
-        let decided =
-            desk.hear(&key, vec![News::Announced { day: a_day(), rows: some, kinds: kinds.clone() }]);
+        let decided = desk.hear(
+            &key,
+            vec![News::Announced { day: a_day(), rows: some, kinds: kinds.clone(), windows: vec![] }],
+        );
         let before = rows;
         rows += some;
         let now_full = before < DAY_ROWS_FULL && rows >= DAY_ROWS_FULL;
@@ -225,7 +227,7 @@ fn fanned_out(catalogue: &Catalogue, key: &PersonKey, notes: State) -> Resolved 
     for slice in reach(&event, &State::default(), catalogue).slices {
         for kind in slice.kinds.iter().map(|kind| &catalogue.kinds[kind]) {
             for (because, _) in slice.crowds.iter().filter_map(|crowd| why(kind, crowd, &slice.event)) {
-                sheet.add(way(&slice.event, None, kind, because), [key.1.clone()]);
+                sheet.add(way(&slice.event, None, kind, because, catalogue), [key.1.clone()]);
             }
         }
     }

@@ -66,7 +66,7 @@ impl Schedule {
     async fn open(&mut self) {
         self.lives += 1;
         let seed = self.dice.next();
-        let Engines { topics, store, courier, schemas } = self.world.engines();
+        let Engines { topics, store, courier, live, schemas } = self.world.engines();
         let topics = topic::rough::Rough::new(topics, Odds::ROUGH, seed);
         self.rough.push(topics.clone());
         let roughness = store::rough::Roughness {
@@ -75,7 +75,7 @@ impl Schedule {
             ..store::rough::Roughness::seeded(seed)
         };
         let store = Arc::new(store::rough::Rough::new(store, roughness));
-        self.world.start(Engines { topics: Arc::new(topics), store, courier, schemas }).await;
+        self.world.start(Engines { topics: Arc::new(topics), store, courier, live, schemas }).await;
     }
 
     /// Runs, and says how often something happened to it.

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use digest::{memory::PersonKey, news::News};
 use model::{
-    Day, Entry, EntryKey, Fate, Kind, Mark, Millis, Row, SubjectRef, What, limits::DAY_MS, person::profile,
+    Day, Entry, EntryKey, Fate, Kind, Mark, Millis, Row, SubjectRef, What,
+    limits::DAY_MS,
+    person::{Act, profile},
     ready::Ready,
 };
 use store::Recorded;
@@ -126,7 +128,7 @@ impl Life {
         let key = self.dice.of(&self.persons);
         match self.dice.below(14) {
             12 => self.prefers(&key),
-            13 => self.releases(&key),
+            13 => self.acts(&key),
             0..5 => {
                 let many = if self.dice.once_in_a_hundred(4) { 150 + self.dice.below(200) } else { 1 };
                 let about = self.dice.once_in_a_hundred(50);
@@ -209,10 +211,11 @@ impl Life {
         }
     }
 
-    /// A window is released by hand, now or a while ago; the record may come twice.
-    fn releases(&mut self, key: &PersonKey) {
+    /// A window is released or cancelled by hand, now or a while ago; the record may come twice.
+    fn acts(&mut self, key: &PersonKey) {
         let at = self.desk.now.plus(-self.dice.ms(0, 3 * HOUR_MS));
-        let news = News::Released { plan: plan(self.dice.of(&PLANS)), at };
+        let act = self.dice.of(&[Act::Release, Act::Release, Act::Cancel]);
+        let news = News::ByHand { act, plan: plan(self.dice.of(&PLANS)), key: None, at };
         for _ in 0..1 + self.dice.below(2) {
             self.desk.hear(key, vec![news.clone()]);
             let ready = self.desk.pass_to(self.desk.now.plus(1));

@@ -7,7 +7,7 @@ use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use model::{
     Channel, Day, Entry, EntryKey, EventKey, Fate, Millis, Person, Row, SubjectRef, civil::Zones,
-    entry::DayKey, fold::DayView, partition::Partitions,
+    entry::DayKey, fold::DayView, partition::Partitions, person::Act,
 };
 use runtime::Clock;
 use serde_json::{Value, json};
@@ -69,6 +69,7 @@ impl World {
     /// The engines as they are.
     pub fn engines(&self) -> Engines {
         Engines {
+            live: Arc::new(live::Unasked),
             topics: Arc::new(self.topics.clone()),
             store: self.store.clone(),
             courier: self.outbox.clone(),
@@ -218,7 +219,8 @@ impl World {
     pub async fn announce(&self, who: &str, what: &str, day: Day) {
         let who = Person::new(who).unwrap();
         let partition = Partitions::USUAL.of_person(&tenant("main"), &who);
-        let one = Announcement { person: who, day, rows: 1, kinds: vec![kind(what)], full: false };
+        let one =
+            Announcement { person: who, day, rows: 1, kinds: vec![kind(what)], windows: vec![], full: false };
         let pending = Pending { tenant: tenant("main"), announcements: vec![one] };
         let value = Some(wire::pending::encode(&pending).unwrap());
         let key = wire::key::partition(partition);
@@ -239,7 +241,7 @@ impl World {
         let (tenant, person, plan) = (tenant("main"), Person::new(who).unwrap(), names::plan(plan));
         let (partition, key) =
             (Partitions::USUAL.of_person(&tenant, &person), wire::key::person(&tenant, &person));
-        let release = Inbox::Release { tenant, person, plan, at: self.now() };
+        let release = Inbox::ByHand { tenant, person, act: Act::Release, plan, key: None, at: self.now() };
         let value = Some(wire::inbox::encode(&release).unwrap());
         self.topics
             .append(vec![NewRecord {

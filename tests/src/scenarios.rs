@@ -12,6 +12,8 @@ use anyhow::Context as _;
 pub struct Named {
     pub name: String,
     pub path: PathBuf,
+    /// What happens hangs on minutes, so that it cannot be the same where mails come late.
+    pub to_the_minute: bool,
 }
 
 /// The project's folder.
@@ -20,23 +22,47 @@ pub fn root() -> PathBuf {
     tests.parent().unwrap_or(tests).to_owned()
 }
 
+/// The example whose people come and go by the minute.
+const TO_THE_MINUTE: &str = "dating";
+
 /// Those of the house, then those of each example. A folder without any is an error: it would pass.
 pub fn all() -> anyhow::Result<Vec<Named>> {
-    let mut folders = vec![("scenarios".to_owned(), root().join("tests/scenarios"))];
-    let examples = root().join("examples");
-    let listed = fs::read_dir(&examples).with_context(|| format!("could not list {}", examples.display()))?;
-    for example in listed {
-        let example = example.context("could not list the examples")?;
-        folders.push((example.file_name().to_string_lossy().into_owned(), example.path().join("scenarios")));
+    let mut folders = vec![(root().join("tests/scenarios"), false)];
+    for example in inside(&root().join("examples"))? {
+        if example.join("scenarios").is_dir() {
+            let to_the_minute = example.ends_with(TO_THE_MINUTE);
+            folders.push((example.join("scenarios"), to_the_minute));
+        } else {
+            // Published rules are too.
+            folders.extend(inside(&example)?.into_iter().map(|one| (one.join("scenarios"), true)));
+        }
     }
-    folders[1..].sort();
     let mut all = Vec::new();
-    for (group, folder) in folders {
+    for (folder, to_the_minute) in folders {
         let files = tidings::scenario::files(&folder)?;
         anyhow::ensure!(!files.is_empty(), "{} has no scenarios", folder.display());
-        all.extend(files.into_iter().map(|path| Named { name: name(&group, &path), path }));
+        let group = group(&folder);
+        all.extend(files.into_iter().map(|path| Named { name: name(&group, &path), path, to_the_minute }));
     }
     Ok(all)
+}
+
+/// The folders in a folder, in order.
+fn inside(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let listed = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
+    let mut found = Vec::new();
+    for one in listed {
+        found.push(one.with_context(|| format!("could not list {}", folder.display()))?.path());
+    }
+    found.retain(|path| path.is_dir());
+    found.sort();
+    Ok(found)
+}
+
+/// The name of the folder around it; of the house's own that is no example.
+fn group(scenarios: &Path) -> String {
+    let around = scenarios.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    if around == "tests" { "scenarios".to_owned() } else { around.into_owned() }
 }
 
 fn name(group: &str, path: &Path) -> String {

@@ -131,15 +131,8 @@ fn days(tenant: &Tenant, n: usize, now: Millis) -> anyhow::Result<Vec<DayRows>> 
 /// A window that closes tomorrow.
 fn window(tenant: &Tenant, n: usize, now: Millis) -> anyhow::Result<NewRecord> {
     let person = Person::new(&person(n))?;
-    let window = Window {
-        plan: PlanName::new("daily")?,
-        plan_hash: 0,
-        key: "".into(),
-        opening: now,
-        due: now.plus(DAY_MS),
-        released: false,
-        days: [Day::of(now)].into(),
-    };
+    let opened = Window::new(PlanName::new("daily")?, 0, "".into(), now);
+    let window = Window { due: now.plus(DAY_MS), days: [Day::of(now)].into(), ..opened };
     let record = PersonRecord { windows: vec![window], last_opening: now, ..PersonRecord::default() };
     Ok(NewRecord {
         topic: topics::WINDOWS.into(),

@@ -29,6 +29,9 @@ pub enum Audience {
     Everyone,
 }
 
+/// The name by which a text chooses among its variants.
+pub const VARIANT: &str = "variant";
+
 /// The word for the subject itself among the fields of an audience, and for a thread.
 pub const SUBJECT: &str = "subject";
 /// What the sentence of a mutual kind calls the other party.

@@ -1,5 +1,7 @@
 //! When the windows of a plan close: at a time of day, on some days of the week, or a while after they opened.
 
+use std::ops::RangeInclusive;
+
 use model::{
     civil::Zones,
     limits::DAY_MS,
@@ -7,44 +9,96 @@ use model::{
 };
 
 use crate::{
-    limits::{AFTER_MS_MIN, LOOK_BACK_DAYS_MAX, SPREAD_MS_MAX},
+    limits::{AFTER_MS_MIN, LOOK_BACK_DAYS_MAX, SILENCE_MS_MIN, SPREAD_MS_MAX},
     problem::{did_you_mean, one_of},
     read::{Fields, Reader},
-    units::{duration_ms, local_time},
+    units::{duration_ms, length},
     yaml::{At, Node, What},
 };
 
-const KEYS: [&str; 6] = ["daily", "weekly", "after", "on", "zone", "spread"];
+const KEYS: [&str; 11] =
+    ["daily", "weekly", "after", "silence", "away", "before", "by", "most", "on", "zone", "spread"];
+/// The ways to close; each has keys of its own.
+const WAYS: [&str; 6] = ["daily", "weekly", "after", "silence", "away", "before"];
+const AT_ONCE: &str = "at_once";
 
-const RULE: &str = "a window closes `{daily: \"09:00\", zone: person}`, `{weekly: \"09:00\", on: [mon, thu], zone: person}` or `{after: 2h}`";
+/// How long a window may be open at least and at most.
+const LENGTHS: RangeInclusive<i64> = AFTER_MS_MIN..=LOOK_BACK_DAYS_MAX * DAY_MS;
+
+const RULE: &str = "a window closes `at_once`, `{after: 2h}`, `{silence: 5m, most: 1h}`, `{away: 30m}`, `{before: FIELD, by: 2h}`, `{daily: \"09:00\", zone: person}` or `{weekly: \"09:00\", on: [mon, thu], zone: person}`";
 
 /// What `close` says.
 pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Close> {
+    if let What::Text(text) = &node.what {
+        if text == AT_ONCE {
+            return Some(Close::After { ms: 0 });
+        }
+        let help = did_you_mean(text, [AT_ONCE]).unwrap_or_else(|| RULE.to_string());
+        reader.problem_with(node.at, format!("there is no way to close `{text}`"), Some(help));
+        return None;
+    }
     let fields = reader.fields(node, node.at, "`close`", &KEYS)?;
-    match (fields.get("daily"), fields.get("weekly"), fields.get("after")) {
-        (Some(time), None, None) => {
-            let alone = stray(reader, &fields, "`daily`", &["on"]);
-            calendar(reader, &fields, (time, "`daily`"), Some(Weekdays::ALL)).filter(|_| alone)
-        }
-        (None, Some(time), None) => {
-            let on = fields.need(reader, "on").and_then(|node| weekdays(reader, node));
-            calendar(reader, &fields, (time, "`weekly`"), on)
-        }
-        (None, None, Some(length)) => {
-            let alone = stray(reader, &fields, "`after`", &["on", "zone", "spread"]);
-            after(reader, length).filter(|_| alone)
-        }
+    let mut ways = WAYS.iter().filter_map(|way| Some((*way, fields.get(way)?)));
+    match (ways.next(), ways.next()) {
+        (Some((way, node)), None) => one_way(reader, &fields, way, node),
         // What is there instead has its message.
-        (None, None, None) if fields.strange => None,
-        (None, None, None) => {
+        (None, _) if fields.strange => None,
+        (None, _) => {
             reader.problem_with(node.at, "`close` does not say when", Some(RULE.to_string()));
             None
         }
-        _ => {
+        (Some(_), Some(_)) => {
             reader.problem_with(node.at, "one way to close at a time", Some(RULE.to_string()));
             None
         }
     }
+}
+
+fn one_way(reader: &mut Reader<'_>, fields: &Fields<'_>, way: &str, node: &Node) -> Option<Close> {
+    // What each way knows beside itself.
+    let (own, what): (&[&str], _) = match way {
+        "daily" => (&["zone", "spread"], "`daily`"),
+        "weekly" => (&["on", "zone", "spread"], "`weekly`"),
+        "after" => (&[], "`after`"),
+        "away" => (&[], "`away`"),
+        "before" => (&["by"], "`before`"),
+        _ => (&["most"], "`silence`"),
+    };
+    let others: Vec<&str> =
+        ["on", "zone", "spread", "most", "by"].into_iter().filter(|key| !own.contains(key)).collect();
+    let alone = stray(reader, fields, what, &others);
+    let close = match way {
+        "daily" => calendar(reader, fields, (node, what), Some(Weekdays::ALL)),
+        "weekly" => {
+            let on = fields.need(reader, "on").and_then(|node| weekdays(reader, node));
+            calendar(reader, fields, (node, what), on)
+        }
+        "after" => duration_within(reader, node, what, LENGTHS).map(|ms| Close::After { ms }),
+        "away" => duration_within(reader, node, what, LENGTHS).map(|ms| Close::Away { ms }),
+        "before" => before(reader, fields, node),
+        _ => silence(reader, fields, node),
+    };
+    close.filter(|_| alone)
+}
+
+fn before(reader: &mut Reader<'_>, fields: &Fields<'_>, node: &Node) -> Option<Close> {
+    let field = reader.text(node, "`before`").map(str::to_string);
+    let ms = match fields.get("by") {
+        Some(node) => duration_within(reader, node, "`by`", 0..=*LENGTHS.end())?,
+        None => 0,
+    };
+    Some(Close::Before { field: field?, ms })
+}
+
+fn silence(reader: &mut Reader<'_>, fields: &Fields<'_>, node: &Node) -> Option<Close> {
+    let ms = duration_within(reader, node, "`silence`", SILENCE_MS_MIN..=*LENGTHS.end());
+    let most = fields.need(reader, "most")?;
+    let (ms, most_ms) = (ms?, duration_within(reader, most, "`most`", LENGTHS)?);
+    if most_ms < ms {
+        reader.problem(most.at, "`most` is shorter than `silence`");
+        return None;
+    }
+    Some(Close::Silence { ms, most_ms })
 }
 
 /// Whether what has no meaning here is not there; if it is, that is noted.
@@ -78,15 +132,6 @@ fn calendar(
     Some(Close::Calendar { at: at?, on: on?, zone: zone?, spread_ms: spread? })
 }
 
-fn after(reader: &mut Reader<'_>, node: &Node) -> Option<Close> {
-    let ms = duration(reader, node, "`after`")?;
-    if !(AFTER_MS_MIN..=LOOK_BACK_DAYS_MAX * DAY_MS).contains(&ms) {
-        reader.problem(node.at, format!("`after` is from 1m to {LOOK_BACK_DAYS_MAX}d"));
-        return None;
-    }
-    Some(Close::After { ms })
-}
-
 /// Days of the week, by the first three letters of their names.
 fn weekdays(reader: &mut Reader<'_>, node: &Node) -> Option<Weekdays> {
     let texts = reader.texts(node, "`on`");
@@ -118,9 +163,9 @@ fn unknown_day(reader: &mut Reader<'_>, at: At, text: &str) {
     reader.problem_with(at, format!("there is no day `{text}`"), Some(help));
 }
 
-fn time_of_day(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<LocalTime> {
+pub(crate) fn time_of_day(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<LocalTime> {
     let text = reader.text(node, what)?;
-    let time = local_time(text);
+    let time = LocalTime::parse(text);
     if time.is_none() {
         let help = "write it like \"09:00\"".to_string();
         reader.problem_with(node.at, format!("`{text}` is no time of day"), Some(help));
@@ -128,7 +173,7 @@ fn time_of_day(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<Local
     time
 }
 
-fn zone(reader: &mut Reader<'_>, node: &Node) -> Option<ZoneRule> {
+pub(crate) fn zone(reader: &mut Reader<'_>, node: &Node) -> Option<ZoneRule> {
     let text = reader.text(node, "`zone`")?;
     if text == "person" {
         return Some(ZoneRule::Person);
@@ -155,6 +200,22 @@ pub(crate) fn duration(reader: &mut Reader<'_>, node: &Node, what: &str) -> Opti
     ms
 }
 
+/// A length of time within bounds.
+pub(crate) fn duration_within(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    what: &str,
+    bounds: RangeInclusive<i64>,
+) -> Option<i64> {
+    let ms = duration(reader, node, what)?;
+    if !bounds.contains(&ms) {
+        let (least, most) = (length(*bounds.start()), length(*bounds.end()));
+        reader.problem(node.at, format!("{what} is from {least} to {most}"));
+        return None;
+    }
+    Some(ms)
+}
+
 /// What comes right after a closing waits for the next one. Of that what has no room is carried over to the
 /// one after it, and must still be within the look-back then; a shorter one would let all of it expire.
 pub(crate) fn fits(reader: &mut Reader<'_>, close: &Close, look_back_days: u16, at: At) {
@@ -166,9 +227,12 @@ pub(crate) fn fits(reader: &mut Reader<'_>, close: &Close, look_back_days: u16, 
             );
             (2 * gap, what, format!(", twice the longest gap between two closings ({gap}d)"))
         }
-        Close::After { ms } => {
-            let what = "`after` is longer than `look_back`, so what came first would be forgotten";
-            ((ms + DAY_MS - 1) / DAY_MS, what.to_string(), String::new())
+        // Whoever stays, and what is far ahead, is told at the last call at the latest.
+        Close::Away { .. } | Close::Before { .. } => return,
+        Close::After { ms } | Close::Silence { most_ms: ms, .. } => {
+            let way = if matches!(close, Close::After { .. }) { "after" } else { "most" };
+            let what = format!("`{way}` is longer than `look_back`, so what came first would be forgotten");
+            ((ms + DAY_MS - 1) / DAY_MS, what, String::new())
         }
     };
     if i64::from(look_back_days) < least {

@@ -3,7 +3,11 @@
 
 use std::fmt::Write as _;
 
-use model::plan::{Close, OncePer, Order, Plan, Weekdays, ZoneRule};
+use model::PlanName;
+use model::plan::{
+    Alone, Below, Cap, Close, First, Follows, Hours, KeyPart, OncePer, Online, Order, Per, Plan, Quiet, Rest,
+    Then, Weekdays, ZoneRule,
+};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The hash of a plan's rules: of all that decides what a window does, not of how its mail looks.
@@ -22,16 +26,24 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
                     text.line(name, &day.to_string());
                 }
             }
-            match zone {
-                ZoneRule::Person => text.line("zone", "person"),
-                ZoneRule::Fixed(name) => text.line("fixed zone", name),
-            }
+            self::zone(&mut text, zone);
             text.line("spread", &spread_ms.to_string());
         }
         Close::After { ms } => text.line("after", &ms.to_string()),
+        Close::Silence { ms, most_ms } => {
+            text.line("silence", &ms.to_string());
+            text.line("most", &most_ms.to_string());
+        }
+        Close::Away { ms } => text.line("away", &ms.to_string()),
+        Close::Before { field, ms } => text.line("before", &format!("{ms} {field}")),
     }
+    pace(&mut text, plan);
+    holds(&mut text, plan);
     text.line("look_back", &plan.look_back_days.to_string());
     text.line("at_least", &plan.at_least.to_string());
+    if plan.below == Below::Ended {
+        text.line("below", "ended");
+    }
     text.line(
         "once_per",
         match plan.once_per {
@@ -56,6 +68,86 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
         }
     }
     text.hash()
+}
+
+/// What holds a plan, and what it hangs on.
+fn holds(text: &mut Canonical, plan: &Plan) {
+    for part in &plan.key {
+        match part {
+            KeyPart::Kind => text.line("key", "kind"),
+            KeyPart::Subject => text.line("key", "subject"),
+            KeyPart::Actor => text.line("key", "actor"),
+            KeyPart::Field(field) => text.line("key field", field),
+        }
+    }
+    if plan.urgent {
+        text.line("urgent", "");
+    }
+    match plan.online {
+        None => {}
+        Some(Online::Hold) => text.line("online", "hold"),
+        Some(Online::End) => text.line("online", "ended"),
+        Some(Online::Postpone { ms }) => text.line("postpone", &ms.to_string()),
+    }
+    if let Some(Quiet { hours: Hours { from, to }, zone: of, then }) = &plan.quiet {
+        text.line("quiet", &format!("{}:{} {}:{}", from.hour, from.minute, to.hour, to.minute));
+        zone(text, of);
+        let then = match then {
+            Then::Hold => "hold",
+            Then::Silent => "silent",
+            Then::End => "ended",
+        };
+        text.line("then", then);
+    }
+    if let Some(Follows { plans, wait_ms }) = &plan.follows {
+        let names: Vec<&str> = plans.iter().map(PlanName::as_str).collect();
+        text.line("follows", &format!("{wait_ms} {}", names.join(" ")));
+    }
+    for channel in &plan.counts_on {
+        text.line("counts on", channel.name());
+    }
+}
+
+/// What a cap counts.
+pub(crate) fn of_cap(text: &mut Canonical, cap: &Cap) {
+    text.line("cap", &cap.name);
+    text.line("most", &cap.most.to_string());
+    match &cap.per {
+        Per::Day(of) => zone(text, of),
+        Per::Rolling { ms } => text.line("per", &ms.to_string()),
+    }
+    if let Some(channel) = cap.channel {
+        text.line("channel", channel.name());
+    }
+    cap.kinds.iter().for_each(|kind| text.line("kind", kind.as_str()));
+}
+
+fn zone(text: &mut Canonical, zone: &ZoneRule) {
+    match zone {
+        ZoneRule::Person => text.line("zone", "person"),
+        ZoneRule::Fixed(name) => text.line("fixed zone", name),
+    }
+}
+
+/// What is not set has no line, so that a plan without it keeps its hash.
+fn pace(text: &mut Canonical, plan: &Plan) {
+    if let Some(entries) = plan.entries {
+        text.line("entries", &entries.to_string());
+    }
+    match plan.first {
+        First::Gathered => {}
+        First::Alone => text.line("first", "alone"),
+        First::Both => text.line("first", "both"),
+    }
+    if let Some(Alone { most, within_ms }) = plan.alone {
+        text.line("alone", &format!("{most} {within_ms}"));
+    }
+    if plan.together {
+        text.line("told", "together");
+    }
+    if let Some(Rest { start_ms, factor, most_ms, each_ms, reset_ms }) = plan.rest {
+        text.line("rest", &format!("{start_ms} {factor} {most_ms} {each_ms} {reset_ms}"));
+    }
 }
 
 /// Lines of `name length:value`, so that no value can look like the next line.

@@ -71,6 +71,11 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Whether it is told under a plan.
+    pub fn is_under(&self, plan: &PlanName) -> bool {
+        self.plans.iter().any(|(named, _)| named == plan.as_str())
+    }
+
     /// What it is about, if the event it is told on names a subject.
     pub fn subject<'s>(&self, subjects: &'s BTreeMap<String, SubjectType>) -> Option<&'s SubjectType> {
         subjects.get(self.on.0.split_once('.')?.0)

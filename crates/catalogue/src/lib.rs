@@ -7,7 +7,7 @@
 //! all [`Problems`] that were found, each with file, line, column and what was probably meant.
 //!
 //! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
-//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`] and [`sources`] are the parts of the file;
+//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`row`] is what a source makes of a record.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
@@ -20,20 +20,24 @@ mod close;
 mod condition;
 mod example;
 mod hash;
+mod holds;
 mod inline;
 mod kinds;
 pub mod language;
 pub mod limits;
 mod load;
 mod mails;
+mod pace;
 mod plans;
 pub mod problem;
+mod pushes;
 mod read;
 mod row;
 mod sources;
 mod state;
 mod subjects;
 mod units;
+pub mod windows;
 mod yaml;
 
 #[cfg(test)]
@@ -47,16 +51,17 @@ use model::{
     plan::{Plan, Plans},
 };
 
-pub use audience::{Audience, OTHER, SUBJECT};
+pub use audience::{Audience, OTHER, SUBJECT, VARIANT};
 pub use condition::{Condition, Facts};
 pub use kinds::KindDef;
 pub use mails::Mail;
 pub use problem::{Problem, Problems};
+pub use pushes::Push;
 pub use row::{BadRow, Row, RowChange, Said};
 pub use sources::{Format, PROFILE_FIELDS, SourceDef, Telling, Tells};
 pub use state::{BadField, NoPlace, place};
 pub use subjects::{FieldType, SubjectType};
-pub use units::is_web_url;
+pub use units::{is_web_url, length};
 
 /// A catalogue that has been checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -70,6 +75,7 @@ pub struct Catalogue {
     pub kinds: BTreeMap<Kind, KindDef>,
     pub plans: Plans,
     pub mails: BTreeMap<PlanName, Mail>,
+    pub pushes: BTreeMap<PlanName, Push>,
     /// Topics of others, by the source's name.
     pub sources: BTreeMap<String, SourceDef>,
     /// Kinds by the event they are told on.
@@ -105,6 +111,13 @@ impl Catalogue {
         Channel::ALL.into_iter().filter_map(of_channel).collect()
     }
 
+    /// The channels on which these kinds are told.
+    pub fn channels_of<'a>(&self, kinds: impl IntoIterator<Item = &'a Kind>) -> BTreeSet<Channel> {
+        let kinds = kinds.into_iter().filter_map(|kind| self.kinds.get(kind));
+        let named = kinds.flat_map(|kind| &kind.plans).filter_map(|name| self.plans.by_name.get(name));
+        named.flat_map(|plan| self.plans.chain_of(plan)).map(|plan| plan.channel).collect()
+    }
+
     /// The subjects that texts and conditions about this one may read, so that they can be loaded in one
     /// batch: each once, in order.
     pub fn related_refs(&self, state: &State) -> Vec<SubjectRef> {
@@ -129,5 +142,6 @@ impl Catalogue {
 fn preferred(channel: Channel, profile: &State) -> Option<&str> {
     match channel {
         Channel::Email => profile.text(profile::EMAIL_PLAN),
+        Channel::Push => profile.text(profile::PUSH_PLAN),
     }
 }

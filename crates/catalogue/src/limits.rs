@@ -31,6 +31,22 @@ pub const SPREAD_MS_MAX: i64 = 6 * 3_600_000;
 /// A window that closes after a while is open at least so long; shorter is no window.
 pub const AFTER_MS_MIN: i64 = 60_000;
 
+/// A silence is at least so long.
+pub const SILENCE_MS_MIN: i64 = 1_000;
+/// A rest, or a time in which messages are counted, is at least so long.
+pub const REST_MS_MIN: i64 = 1_000;
+/// Messages that may go alone one after the other; each is remembered.
+pub const ALONE_MAX: u16 = 10;
+/// A rest grows by at most so many times.
+pub const FACTOR_MAX: u16 = 1_000;
+
+/// Surfaces on which a person may be seen, each remembered.
+pub const SURFACES_MAX: usize = 8;
+/// Caps, each of which remembers instants.
+pub const CAPS_MAX: usize = 8;
+/// Parts of a key.
+pub const KEY_PARTS_MAX: usize = 4;
+
 /// Steps of one condition, and of one value of a source.
 pub const CONDITION_FUEL: u64 = 10_000;
 /// Levels of loops and the like in one text.

@@ -8,17 +8,18 @@ use std::{
     path::Path,
 };
 
-use model::plan::Plans;
+use model::plan::{Plans, Surface};
 
 use crate::{
     Catalogue, Problems,
     audience::Audience,
-    hash::Canonical,
-    kinds,
+    hash::{self, Canonical},
+    holds, kinds,
     limits::FILE_BYTES_MAX,
     mails::{self, ReadFile},
-    plans,
+    plans::{self, Words},
     problem::Source,
+    pushes,
     read::Reader,
     sources,
     subjects::{self, SubjectType},
@@ -28,7 +29,7 @@ use crate::{
 /// The catalogue's own file in its folder.
 const FILE: &str = "catalogue.yaml";
 
-const KEYS: [&str; 5] = ["catalogue", "subjects", "kinds", "plans", "sources"];
+const KEYS: [&str; 7] = ["catalogue", "subjects", "kinds", "plans", "surfaces", "caps", "sources"];
 
 /// The file as it is written, its shape checked.
 struct Written {
@@ -36,6 +37,8 @@ struct Written {
     subjects: BTreeMap<String, SubjectType>,
     kinds: Vec<kinds::Written>,
     plans: Vec<plans::Written>,
+    surfaces: Vec<Surface>,
+    caps: Vec<holds::WrittenCap>,
     sources: Vec<sources::Written>,
 }
 
@@ -85,12 +88,23 @@ fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read(reader, node));
     let kinds = fields.need(reader, "kinds").map(|node| kinds::read(reader, node));
     let plans = fields.need(reader, "plans").map(|node| plans::read(reader, node));
+    let surfaces = fields.get("surfaces").map(|node| holds::surfaces(reader, node)).unwrap_or_default();
+    let caps = fields.get("caps").map(|node| holds::caps(reader, node)).unwrap_or_default();
     let sources = fields.get("sources").map(|node| sources::read(reader, node)).unwrap_or_default();
-    Some(Written { name: name?.to_string(), subjects: subjects?, kinds: kinds?, plans: plans?, sources })
+    Some(Written {
+        name: name?.to_string(),
+        subjects: subjects?,
+        kinds: kinds?,
+        plans: plans?,
+        surfaces,
+        caps,
+        sources,
+    })
 }
 
 fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -> Catalogue {
-    let Written { name, subjects, kinds: written_kinds, plans: written_plans, sources } = written;
+    let Written { name, subjects, kinds: written_kinds, plans: written_plans, surfaces, caps, sources } =
+        written;
     let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
@@ -101,22 +115,39 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
         }
     }
     let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
-    let mut plans = Plans::default();
-    let mut mails = BTreeMap::new();
+    let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
+    let caps = caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
+    let mut plans = Plans { surfaces, caps, ..Plans::default() };
+    let follows = |written: &plans::Written| {
+        let plan = &written.plan;
+        (plan.name.clone(), plan.follows.as_ref().map_or_else(Vec::new, |follows| follows.plans.clone()))
+    };
+    let follows: Vec<_> = written_plans.iter().map(follows).collect();
+    let (mut mails, mut pushes) = (BTreeMap::new(), BTreeMap::new());
     for written in written_plans {
         // Whose subjects are not known, of that mail's texts nothing can be said.
         let types = plans::resolve(reader, &written, &written_kinds, &plan_names, &subjects);
-        let mail = types
-            .and_then(|types| mails::resolve(reader, &written.mail, types, &subjects, folder, read_file));
-        if let Some(mail) = mail {
-            mails.insert(written.plan.name.clone(), mail);
+        let name = written.plan.name.clone();
+        match (&written.words, types) {
+            (Words::Mail(mail), Some(types)) => {
+                let mail = mails::resolve(reader, mail, types, &subjects, folder, read_file);
+                mails.extend(mail.map(|mail| (name, mail)));
+            }
+            (Words::Push(push), Some(types)) => {
+                pushes.insert(name, pushes::resolve(reader, push, types, &subjects));
+            }
+            (_, None) => {}
+        }
+        if let Some(at) = written.followed {
+            holds::resolve_follows(reader, &written.plan, at, &plan_names, &follows);
         }
         plans.by_name.insert(written.plan.name.clone(), written.plan);
     }
     let sources = sources.into_iter().filter_map(|written| sources::resolve(reader, written, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
     let file = reader.source.file.to_string();
-    let mut catalogue = Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, sources, by_event };
+    let mut catalogue =
+        Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, pushes, sources, by_event };
     catalogue.hash = hash(&catalogue);
     catalogue
 }
@@ -146,9 +177,21 @@ fn hash(catalogue: &Catalogue) -> u64 {
     for plan in catalogue.plans.by_name.values() {
         text.line("plan", &plan.hash.to_string());
     }
+    for surface in &catalogue.plans.surfaces {
+        let asks = if surface.asks_live { "live" } else { "" };
+        text.line(&surface.name, &format!("{} {asks}", surface.online_ms));
+    }
+    for cap in &catalogue.plans.caps {
+        hash::of_cap(&mut text, cap);
+    }
     for mail in catalogue.mails.values() {
         for part in [&mail.headline, &mail.preheader, &mail.from, &mail.template, &mail.text] {
             text.line("mail", part);
+        }
+    }
+    for push in catalogue.pushes.values() {
+        for part in [&push.headline, &push.body, &push.longer, &push.image, &push.opens] {
+            text.line("push", part);
         }
     }
     for source in catalogue.sources.values() {

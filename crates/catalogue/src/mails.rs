@@ -13,6 +13,9 @@ use crate::{
     yaml::{At, Node},
 };
 
+/// Keys of a plan that only mails have.
+pub(crate) const KEYS: [&str; 4] = ["from", "preheader", "template", "text"];
+
 /// How a plan's mails look.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mail {

@@ -5,38 +5,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{
     Channel, Kind, PlanName,
     limits::{DAY_MS, READY_ENTRIES_MAX},
-    plan::{OncePer, Order, Plan, Section},
+    plan::{Close, KeyPart, OncePer, Order, Plan, Section},
 };
 
 use crate::{
-    close, hash, kinds,
-    limits::{LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
+    close, hash,
+    holds::{self, Holds},
+    kinds,
+    limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
     mails,
+    pace::{self, Pace},
     problem::{did_you_mean, one_of},
-    read::Reader,
+    pushes,
+    read::{Fields, Reader},
     subjects::{FieldType, SubjectType},
     yaml::{At, Key, Node, What},
 };
 
-const KEYS: [&str; 11] = [
-    "channel",
-    "close",
-    "look_back",
-    "at_least",
-    "once_per",
-    "from",
-    "headline",
-    "preheader",
-    "template",
-    "text",
-    "sections",
-];
+/// Beside those of the pace and of its channel.
+const KEYS: [&str; 7] = ["channel", "key", "close", "look_back", "once_per", "headline", "sections"];
 
 /// A plan as it is written, with the places of what is checked later.
 pub(crate) struct Written {
     pub plan: Plan,
     sections: Vec<WrittenSection>,
-    pub mail: mails::Written,
+    key_parts: Vec<(KeyPart, At)>,
+    /// Where it says when it closes, which may name a field.
+    aims: At,
+    /// Where it names the plan that it follows.
+    pub followed: Option<At>,
+    pub words: Words,
+}
+
+/// The words of a plan's messages.
+pub(crate) enum Words {
+    Mail(mails::Written),
+    Push(pushes::Written),
 }
 
 struct WrittenSection {
@@ -59,35 +63,97 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
 }
 
 fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
-    let fields = reader.fields(node, key.at, "a plan", &KEYS)?;
+    let known = [&KEYS[..], &pace::KEYS, &holds::KEYS, &mails::KEYS, &pushes::KEYS].concat();
+    let fields = reader.fields(node, key.at, "a plan", &known)?;
     let channel = fields.need(reader, "channel").and_then(|node| channel(reader, node));
     let close = fields.need(reader, "close").and_then(|node| close::read(reader, node));
     let look_back = fields.need(reader, "look_back").and_then(|node| look_back(reader, node));
-    let at_least = fields.get("at_least").map_or(Some(1), |node| {
-        reader.whole(node, "`at_least`", 1, u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX))
-    });
+    let pace = pace::read(reader, &fields, pace::look_back_ms(look_back.unwrap_or(u16::MAX)));
     let once_per = fields.get("once_per").map_or(Some(OncePer::Event), |node| once_per(reader, node));
     let sections = fields.need(reader, "sections").and_then(|node| sections(reader, node));
-    let mail = mails::read(reader, &fields);
+    let words = words(reader, &fields, channel?);
     if let (Some(close), Some(days), Some(node)) = (&close, look_back, fields.get("look_back")) {
         close::fits(reader, close, days, node.at);
     }
+    if let (Some(close), Some(pace)) = (&close, &pace) {
+        pace::fits(reader, &fields, close, pace);
+    }
+    let key_parts = match fields.get("key") {
+        Some(node) => key_parts(reader, node)?,
+        None => Vec::new(),
+    };
+    let holds = holds::read(reader, &fields);
+    let Holds { urgent, online, quiet, follows, counts_on } = holds?;
+    let (follows, followed) = follows.unzip();
+    let Pace { entries, first, alone, rest, together, at_least, below } = pace?;
     let (sections, places) = sections?.into_iter().unzip();
     let mut plan = Plan {
         name: PlanName::new(&key.name).ok()?,
         hash: 0,
         channel: channel?,
+        key: key_parts.iter().map(|(part, _)| part.clone()).collect(),
         close: close?,
+        entries,
+        first,
+        alone,
+        rest,
+        together,
+        follows,
+        counts_on,
+        urgent,
+        online,
+        quiet,
         look_back_days: look_back?,
-        at_least: at_least?,
+        at_least,
+        below,
         once_per: once_per?,
         sections,
     };
     plan.hash = hash::of_plan(&plan);
-    Some(Written { plan, sections: places, mail: mail? })
+    let aims = fields.get("close").map_or(node.at, |node| node.at);
+    Some(Written { plan, sections: places, key_parts, aims, followed, words: words? })
 }
 
-fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<Channel> {
+/// The words that a plan's channel needs, and none of another's.
+fn words(reader: &mut Reader<'_>, fields: &Fields<'_>, channel: Channel) -> Option<Words> {
+    let (foreign, of) = match channel {
+        Channel::Email => (&pushes::KEYS, Channel::Push),
+        Channel::Push => (&mails::KEYS, Channel::Email),
+    };
+    let strange: Vec<_> = foreign.iter().filter_map(|name| Some((name, fields.get(name)?.at))).collect();
+    for (name, at) in &strange {
+        reader.problem(*at, format!("`{name}` is of channel `{of}`, and this plan is of `{channel}`"));
+    }
+    let words = match channel {
+        Channel::Email => mails::read(reader, fields).map(Words::Mail),
+        Channel::Push => pushes::read(reader, fields).map(Words::Push),
+    };
+    words.filter(|_| strange.is_empty())
+}
+
+/// What windows are told apart by: `kind`, `subject`, `actor`, `subject.FIELD`.
+fn key_parts(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(KeyPart, At)>> {
+    const RULE: &str = "a key is of `kind`, `subject`, `actor` and fields, such as `subject.author`";
+    let texts = reader.texts(node, "`key`");
+    if texts.is_empty() || texts.len() > KEY_PARTS_MAX {
+        reader.problem(node.at, format!("a key has from 1 to {KEY_PARTS_MAX} parts"));
+        return None;
+    }
+    let part = |(text, at): (&str, At)| match (text, text.strip_prefix("subject.")) {
+        ("kind", _) => Some((KeyPart::Kind, at)),
+        ("subject", _) => Some((KeyPart::Subject, at)),
+        ("actor", _) => Some((KeyPart::Actor, at)),
+        (_, Some(field)) => Some((KeyPart::Field(field.to_string()), at)),
+        _ => {
+            let help = did_you_mean(text, ["kind", "subject", "actor"]).unwrap_or_else(|| RULE.to_string());
+            reader.problem_with(at, format!("`{text}` is no part of a key"), Some(help));
+            None
+        }
+    };
+    texts.into_iter().map(part).collect()
+}
+
+pub(crate) fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<Channel> {
     let text = reader.text(node, "`channel`")?;
     let channel = Channel::parse(text);
     if channel.is_none() {
@@ -212,6 +278,15 @@ pub(crate) fn resolve(
                 let what = format!("kind `{name}` is not told under `{}`", plan.name);
                 reader.problem_with(*at, what, Some(format!("add `{}` to its `plans`", plan.name)));
             }
+            let known = |name: &&PlanName| plans.contains_key(name.as_str());
+            let mut followed =
+                plan.follows.iter().flat_map(|follows| &follows.plans).filter(known).peekable();
+            let first = followed.peek().copied();
+            if let Some(followed) = first.filter(|_| !followed.any(|name| kind.is_under(name))) {
+                let what =
+                    format!("`{}` follows `{followed}`, under which `{name}` is never told", plan.name);
+                reader.problem_with(*at, what, Some(format!("add `{followed}` to the `plans` of `{name}`")));
+            }
             if !told.insert(name.as_str()) {
                 reader.problem(*at, format!("kind `{name}` is in two sections"));
             }
@@ -220,6 +295,7 @@ pub(crate) fn resolve(
                 continue;
             };
             types.insert(subject.name.clone());
+            fields_of(reader, written, subject);
             ordered(reader, &section.order, places.order, subject);
         }
     }
@@ -229,6 +305,30 @@ pub(crate) fn resolve(
         }
     }
     complete.then_some(types)
+}
+
+/// The fields by which a plan tells its windows apart, or for whose time it waits.
+fn fields_of(reader: &mut Reader<'_>, written: &Written, subject: &SubjectType) {
+    let mut lacks = |field: &str, at: At| {
+        let help = did_you_mean(field, subject.fields.keys().map(String::as_str));
+        reader.problem_with(at, format!("`{}` has no field `{field}`", subject.name), help);
+    };
+    for (part, at) in &written.key_parts {
+        match part {
+            KeyPart::Field(field) if !subject.fields.contains_key(field) => lacks(field, *at),
+            _ => {}
+        }
+    }
+    if let Close::Before { field, .. } = &written.plan.close {
+        match subject.fields.get(field) {
+            None => lacks(field, written.aims),
+            Some(FieldType::Time) => {}
+            Some(found) => {
+                let what = format!("`{field}` is {found}, a plan closes before a {}", FieldType::Time);
+                reader.problem(written.aims, what);
+            }
+        }
+    }
 }
 
 /// Only who is listed has a score: where nobody is, ordering by it would do nothing.

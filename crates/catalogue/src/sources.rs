@@ -64,14 +64,17 @@ pub enum Telling {
 }
 
 /// The fields of a profile that may be stated from outside.
-pub const PROFILE_FIELDS: [&str; 7] = [
+pub const PROFILE_FIELDS: [&str; 10] = [
     profile::ZONE,
     profile::EMAIL,
     profile::NAME,
     profile::LANGUAGE,
     profile::EMAIL_OFF,
     profile::EMAIL_PLAN,
+    profile::PUSH_OFF,
+    profile::PUSH_PLAN,
     profile::PLACE,
+    profile::QUIET,
 ];
 
 const KEYS: [&str; 14] = [

@@ -46,8 +46,8 @@ const TYPES: [&str; 9] =
 const CALLED: &str = "called";
 
 /// What texts use for something else.
-const RESERVED: [&str; 12] =
-    ["subject", "id", "loop", "true", "false", "none", "and", "or", "not", "in", "is", "if"];
+const RESERVED: [&str; 13] =
+    ["subject", "id", "loop", "variant", "true", "false", "none", "and", "or", "not", "in", "is", "if"];
 
 impl FieldType {
     pub fn parse(text: &str) -> Option<Self> {

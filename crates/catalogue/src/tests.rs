@@ -6,6 +6,7 @@ use model::{State, SubjectRef};
 use proptest::prelude::*;
 use serde_json::json;
 
+mod paces;
 mod slips;
 mod sources;
 mod truths;
@@ -93,6 +94,12 @@ fn slips_are_found_where_they_are() {
             if found != *expected {
                 wrong.push(format!("`{piece}` became `{by}`\n  expected {expected:?}\n  found    {found:?}"));
             }
+        }
+    }
+    for (piece, by, expected) in paces::all() {
+        let found = messages(GOOD, piece, &by);
+        if found != expected {
+            wrong.push(format!("`{by}`\n  expected {expected:?}\n  found    {found:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -367,7 +374,7 @@ fn a_template_is_checked_as_a_file_of_its_own() {
     check("{% if name %}{% set x = 1 %}{% endif %}{{ x + 1 }}", "fine");
     check(
         "{% for x in [1] %}{% endfor %}{{ x }}",
-        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `items`, `name`, `plan`, `preheader`, `sections` or `unsubscribe`",
+        "mail/daily.mjml:1:34: there is no `x`; a text here reads `count`, `due`, `headline`, `items`, `name`, `plan`, `preheader`, `sections`, `unsubscribe` or `variant`",
     );
     check("{% with x = items | length %}{{ x }}{% endwith %}", "fine");
     check(

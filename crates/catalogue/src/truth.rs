@@ -12,7 +12,7 @@
 use std::{collections::BTreeSet, slice};
 
 use model::{
-    Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World,
+    Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, device,
     person::{mutes, notes, profile},
 };
 
@@ -219,6 +219,8 @@ pub fn reachable(reader: &Reader<'_>, channel: Channel) -> Result<(), Why> {
     match channel {
         Channel::Email if reader.profile.flag(profile::EMAIL_OFF) => Err(Why::Unsubscribed),
         Channel::Email if reader.profile.text(profile::EMAIL).is_none() => Err(Why::NoAddress),
-        Channel::Email => Ok(()),
+        Channel::Push if reader.profile.flag(profile::PUSH_OFF) => Err(Why::Unsubscribed),
+        Channel::Push if device::of(reader.profile).is_empty() => Err(Why::NoAddress),
+        Channel::Email | Channel::Push => Ok(()),
     }
 }

@@ -1,19 +1,6 @@
 //! Times of day and lengths of time, as people write them.
 
-use model::plan::LocalTime;
-
 const SECOND_MS: i64 = 1_000;
-
-/// `09:00`.
-pub(crate) fn local_time(text: &str) -> Option<LocalTime> {
-    let (hour, minute) = text.split_once(':')?;
-    let digits = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit());
-    if !digits(hour) || !digits(minute) {
-        return None;
-    }
-    let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
-    (hour < 24 && minute < 60).then_some(LocalTime { hour, minute })
-}
 
 /// `20m`, `7d`, `1h30m`: whole numbers, the greater unit first, none twice.
 pub(crate) fn duration_ms(text: &str) -> Option<i64> {
@@ -38,6 +25,19 @@ pub(crate) fn duration_ms(text: &str) -> Option<i64> {
         rest = rest.get(digits + 1..)?;
     }
     (last != i64::MAX).then_some(sum)
+}
+
+/// A length of time as a catalogue writes it: `1h30m`.
+pub fn length(ms: i64) -> String {
+    let mut rest = ms / 1_000;
+    let mut text = String::new();
+    for (unit, seconds) in [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)] {
+        if rest >= seconds {
+            text += &format!("{}{unit}", rest / seconds);
+            rest %= seconds;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
 }
 
 /// `40 km`, `1.5 km`, `500 m`, as kilometres.

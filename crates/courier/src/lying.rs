@@ -114,13 +114,14 @@ impl Lying {
         if self.lies(Lie::AltersDots) {
             message.text = message.text.replace("\n.", "\n");
         }
-        if self.lies(Lie::DropsHeaders) {
-            message.headers.clear();
-        }
-        if self.lies(Lie::Random) {
-            message.headers.push(("X-Number".to_owned(), number.to_string()));
-        }
-        message
+        message.with_mail(|mail| {
+            if self.lies(Lie::DropsHeaders) {
+                mail.headers.clear();
+            }
+            if self.lies(Lie::Random) {
+                mail.headers.push(("X-Number".to_owned(), number.to_string()));
+            }
+        })
     }
 
     async fn asked(&self, gate: &dyn Gate) -> bool {

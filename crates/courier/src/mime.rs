@@ -15,9 +15,13 @@ use lettre::{
         header::{ContentTransferEncoding, ContentType},
     },
 };
+use model::device::Device;
 use sha2::{Digest, Sha256};
 
-use crate::port::Message;
+use crate::{
+    port::{self, Message, Way},
+    push,
+};
 
 /// Bytes of text and HTML together.
 pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -30,6 +34,11 @@ pub const LINE_BYTES_MAX: usize = 998;
 
 /// The header that says which Ready a mail tells.
 pub const READY_HEADER: &str = "X-Tidings-Ready";
+
+/// The header that says that something is no mail.
+pub const CHANNEL_HEADER: &str = "X-Tidings-Channel";
+/// The header of a push without a sound.
+pub const SILENT_HEADER: &str = "X-Tidings-Silent";
 
 /// The last instant that a mail's date can name: the year has four digits.
 const DATE_MS_MAX: i64 = 253_402_300_799_999;
@@ -69,19 +78,75 @@ impl Unfit {
 
 /// Writes a message.
 pub fn write(message: &Message) -> Result<Written, Unfit> {
-    let message_id = header::message_id(&message.message_id)?;
-    let from = header::mailbox("from", &message.from)?;
-    let to = header::mailbox("to", &message.to)?;
-    if message.html.len() + message.text.len() > BODY_BYTES_MAX {
+    match &message.way {
+        Way::Mail(mail) => write_mail(message, mail),
+        Way::Push(push) => write_push(message, push),
+    }
+}
+
+fn write_mail(message: &Message, way: &port::Mail) -> Result<Written, Unfit> {
+    let (from, to) = (header::mailbox("from", &way.from)?, header::mailbox("to", &way.to)?);
+    if way.html.len() + message.text.len() > BODY_BYTES_MAX {
         return Err(Unfit::new("body", "too long"));
     }
-    let (from_address, to_address) = (from.email.to_string(), to.email.to_string());
-    let mail = mail(message, message_id, from, to)?;
     // The text comes first: of alternatives the last that can be shown is shown.
+    let html = part(ContentType::TEXT_HTML, &way.html)?;
+    finished(message, from, vec![to], &way.headers, html)
+}
+
+/// A push as a mail to its devices, with what each of them is given beside its words: for whoever looks into the
+/// outbox, and for nobody else.
+fn write_push(message: &Message, push: &port::Push) -> Result<Written, Unfit> {
+    let payloads = serde_json::to_string_pretty(&push::payloads(message, push));
+    let payloads = payloads.map_err(|_| Unfit::new("body", "cannot be written"))?;
+    if payloads.len() + message.text.len() > BODY_BYTES_MAX {
+        return Err(Unfit::new("body", "too long"));
+    }
+    let from = header::mailbox("from", "push@tidings.invalid")?;
+    let to = |device: &Device| {
+        header::mailbox("device", &format!("{}@{}.invalid", device.id, device.platform.name()))
+    };
+    let to = push.devices.iter().map(to).collect::<Result<Vec<Mailbox>, Unfit>>()?;
+    if to.is_empty() {
+        return Err(Unfit::new("device", "there is none"));
+    }
+    let silent = push.silent.then(|| (SILENT_HEADER.to_owned(), "yes".to_owned()));
+    let json = ContentType::parse("application/json").map_err(|_| Unfit::new("body", "cannot be written"))?;
+    let headers = std::iter::once((CHANNEL_HEADER.to_owned(), "push".to_owned())).chain(silent);
+    finished(message, from, to, &headers.collect::<Vec<_>>(), part(json, &payloads)?)
+}
+
+/// The bytes, with the plain words and one more form of them.
+fn finished(
+    message: &Message,
+    from: Mailbox,
+    to: Vec<Mailbox>,
+    headers: &[(String, String)],
+    other: SinglePart,
+) -> Result<Written, Unfit> {
+    let message_id = header::message_id(&message.message_id)?;
+    let (from_address, to_address) = (from.email.to_string(), to[0].email.to_string());
+    let mut mail =
+        Mail::builder().message_id(Some(format!("<{message_id}>"))).date(date(message)?).from(from);
+    for to in to {
+        mail = mail.to(to);
+    }
+    mail = mail
+        .raw_header(header::headline(&message.headline)?)
+        .raw_header(header::own(READY_HEADER, message.ready.to_string()));
+    if headers.len() > HEADERS_MAX {
+        return Err(Unfit::new("headers", "too many"));
+    }
+    for (i, (name, value)) in headers.iter().enumerate() {
+        if headers[..i].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            return Err(Unfit::new("headers", "one is given twice"));
+        }
+        mail = mail.raw_header(header::more(name, value)?);
+    }
     let parts = MultiPart::alternative()
         .boundary(boundary(message_id))
         .singlepart(part(ContentType::TEXT_PLAIN, &message.text)?)
-        .singlepart(part(ContentType::TEXT_HTML, &message.html)?);
+        .singlepart(other);
     let mail = mail.multipart(parts).map_err(|_| Unfit::new("mail", "cannot be put together"))?;
     let bytes = mail.formatted();
     if !is_canonical(&bytes) {
@@ -93,31 +158,6 @@ pub fn write(message: &Message) -> Result<Written, Unfit> {
 /// The id without its brackets; `None` if it is none.
 pub fn bare_id(message_id: &str) -> Option<&str> {
     header::message_id(message_id).ok()
-}
-
-fn mail(
-    message: &Message,
-    id: &str,
-    from: Mailbox,
-    to: Mailbox,
-) -> Result<lettre::message::MessageBuilder, Unfit> {
-    let mut mail = Mail::builder()
-        .message_id(Some(format!("<{id}>")))
-        .date(date(message)?)
-        .from(from)
-        .to(to)
-        .raw_header(header::headline(&message.headline)?)
-        .raw_header(header::own(READY_HEADER, message.ready.to_string()));
-    if message.headers.len() > HEADERS_MAX {
-        return Err(Unfit::new("headers", "too many"));
-    }
-    for (i, (name, value)) in message.headers.iter().enumerate() {
-        if message.headers[..i].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
-            return Err(Unfit::new("headers", "one is given twice"));
-        }
-        mail = mail.raw_header(header::more(name, value)?);
-    }
-    Ok(mail)
 }
 
 /// Outside of these years the libraries below panic.

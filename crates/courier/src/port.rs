@@ -4,33 +4,82 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use model::{Millis, ReadyId, Tenant};
+use model::{Millis, ReadyId, Tenant, device::Device};
 
-/// One rendered mail. From the same facts the same bytes.
+/// One rendered message. From the same facts the same bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message {
     pub tenant: Tenant,
     pub ready: ReadyId,
     /// Derived from the Ready, so that a repeated message is the same message to whoever receives it.
     pub message_id: String,
-    pub from: String,
-    pub to: String,
-    /// The mail's subject line.
+    /// The mail's subject line, or what a push is called.
     pub headline: String,
-    /// The line that a mail client shows beside the headline.
-    pub preheader: String,
-    pub html: String,
+    /// In plain words: of a mail its text part, of a push what it says.
     pub text: String,
     /// When it was due: the mail's date, the same at every try.
     pub date: Millis,
+    pub way: Way,
+}
+
+/// How a message goes, and what it has beside its words.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Way {
+    Mail(Mail),
+    Push(Push),
+}
+
+/// What a mail has.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Mail {
+    pub from: String,
+    pub to: String,
+    /// The line that a mail client shows beside the headline.
+    pub preheader: String,
+    pub html: String,
     /// More headers, names and values; checked against line breaks.
     pub headers: Vec<(String, String)>,
+}
+
+/// What a push has; it goes to every device.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Push {
+    pub devices: Vec<Device>,
+    /// More words, for devices that have room for them.
+    pub longer: String,
+    /// The address of a picture.
+    pub image: Option<String>,
+    /// The address of what it opens.
+    pub opens: Option<String>,
+    /// Without a sound.
+    pub silent: bool,
+    /// From here on nobody wants it any more.
+    pub expires: Millis,
 }
 
 // An address never reaches a log by accident.
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Message").field("message_id", &self.message_id).finish_non_exhaustive()
+    }
+}
+
+impl Message {
+    /// The same message with another mail, if it is one.
+    #[must_use]
+    pub fn with_mail(mut self, change: impl FnOnce(&mut Mail)) -> Self {
+        if let Way::Mail(mail) = &mut self.way {
+            change(mail);
+        }
+        self
+    }
+
+    /// What it has as a mail, if it is one.
+    pub fn mail(&self) -> Option<&Mail> {
+        match &self.way {
+            Way::Mail(mail) => Some(mail),
+            Way::Push(_) => None,
+        }
     }
 }
 

@@ -9,9 +9,10 @@ use model::{
     civil::Zones,
     fault::{self, Fault},
     mark::What,
-    person::{Owed, PersonRecord, profile},
+    person::{Owed, PersonRecord, Window, profile},
+    plan::{Hours, Plan},
     ready::Ready,
-    window::{self, At, Effects, Input},
+    window::{self, At, Effects, Input, Wanted},
 };
 
 use crate::{
@@ -76,18 +77,21 @@ impl Deciding<'_> {
 
     fn hear(&self, decided: &mut Decided, key: &PersonKey, news: &News) {
         match news {
-            News::Announced { day, rows, kinds } => {
-                let plans = self.plans_of(key, kinds);
-                self.step(decided, key, Input::Announced { day: *day, rows: *rows, plans: &plans });
+            News::Announced { day, rows, kinds, windows } => {
+                let wanted = self.wanted(key, kinds, windows);
+                self.step(decided, key, Input::Announced { day: *day, rows: *rows, wanted: &wanted });
             }
+            News::Seen { surface, at } => self.step(decided, key, Input::Seen { surface, at: *at }),
             News::Delivered(delivery) => self.step(decided, key, Input::Reported(delivery)),
             // Nothing open, nothing to move or to release.
-            News::Profile | News::Released { .. } if self.record(decided, key).is_none() => {}
+            News::Profile | News::ByHand { .. } if self.record(decided, key).is_none() => {}
             News::Profile => {
                 self.step(decided, key, Input::Moved);
                 self.prefer(decided, key);
             }
-            News::Released { plan, at } => self.step(decided, key, Input::Released { plan, at: *at }),
+            News::ByHand { act, plan, key: of, at } => {
+                self.step(decided, key, Input::ByHand { act: *act, plan, key: of.as_deref(), at: *at });
+            }
         }
     }
 
@@ -104,6 +108,20 @@ impl Deciding<'_> {
         plans.into_iter().cloned().collect()
     }
 
+    /// The windows that such rows belong to: of plans that tell several apart those that were named, of the others
+    /// the one there is.
+    fn wanted(&self, key: &PersonKey, kinds: &[Kind], named: &[Wanted]) -> Vec<Wanted> {
+        let plans = self.plans_of(key, kinds);
+        let wanted = plans.into_iter().flat_map(|plan| {
+            let mut of_plan: Vec<Wanted> = named.iter().filter(|one| one.plan == plan).cloned().collect();
+            if of_plan.is_empty() {
+                of_plan.push(only(plan));
+            }
+            of_plan
+        });
+        wanted.collect()
+    }
+
     /// What was gathered under one plan may be for another that the person prefers by now. It is told when
     /// that one closes, and does not wait for the old one, which may be a week away.
     fn prefer(&self, decided: &mut Decided, key: &PersonKey) {
@@ -114,13 +132,18 @@ impl Deciding<'_> {
             for kind in self.catalogue.kinds.values().filter(|kind| kind.plans.contains(&window.plan)) {
                 let plans = self.catalogue.plans_for(kind, profile);
                 if plans.iter().all(|plan| plan.name != window.plan) {
+                    // Of a plan with several windows none is named here: its closing finds which are meant.
                     let names = plans.iter().map(|plan| &plan.name);
-                    others.extend(names.flat_map(|name| window.days.iter().map(|day| (name.clone(), *day))));
+                    let days = |name: &PlanName| {
+                        let wanted = only(name.clone());
+                        window.days.iter().map(move |day| (wanted.clone(), *day)).collect::<Vec<_>>()
+                    };
+                    others.extend(names.flat_map(days));
                 }
             }
         }
-        for (plan, day) in others {
-            self.hand_on(decided, key, plan, day);
+        for (wanted, day) in others {
+            self.hand_on(decided, key, wanted, day);
         }
     }
 
@@ -130,13 +153,21 @@ impl Deciding<'_> {
         for window in record.windows.iter().filter(|window| window.due <= self.closing) {
             // Folded with what this very turn already owes, for two plans may share a channel.
             let Some(record) = self.record(decided, key) else { return };
-            let (candidates, others) = match self.catalogue.plans.by_name.get(&window.plan) {
-                Some(plan) => self.facts.candidates(key, window, record, plan, self.catalogue),
+            // It may have been told with another one.
+            if !record.windows.contains(window) {
+                continue;
+            }
+            let live = self.facts.live.get(key).copied();
+            let plan = self.catalogue.plans.by_name.get(&window.plan);
+            let joined = plan.map_or_else(Vec::new, |plan| self.joined(key, window, record, plan));
+            let open: Vec<&Window> = joined.iter().chain([window]).collect();
+            let (candidates, others) = match plan {
+                Some(plan) => self.facts.candidates(key, &open, record, plan, self.catalogue),
                 None => Default::default(),
             };
-            self.step(decided, key, Input::Due { window, candidates });
-            for (plan, day) in others {
-                self.hand_on(decided, key, plan, day);
+            self.step(decided, key, Input::Due { window, joined: &joined, candidates, live });
+            for (wanted, day) in others {
+                self.hand_on(decided, key, wanted, day);
             }
             decided.closed += 1;
         }
@@ -149,14 +180,27 @@ impl Deciding<'_> {
         decided.records.insert(key.clone(), record);
     }
 
+    /// The windows that are told with one that is due. What opened in this very turn is not among them, for nobody
+    /// has read its days.
+    fn joined(&self, key: &PersonKey, due: &Window, record: &PersonRecord, plan: &Plan) -> Vec<Window> {
+        let before = self.memory.get(key).map_or(&[][..], |record| &record.windows);
+        let is_read = |window: &&Window| before.contains(window) && *window != due;
+        // What somebody acted on is told, or ended, by itself.
+        let together = plan.together && !due.is_acted_on();
+        let same = record.windows.iter().filter(|window| together && window.plan == plan.name);
+        let same = same.filter(|window| !window.is_acted_on());
+        same.filter(is_read).cloned().collect()
+    }
+
     /// A day holds something for a plan that has no window for it: its kind was told under another one
     /// before, or the person preferred another one.
-    fn hand_on(&self, decided: &mut Decided, key: &PersonKey, plan: PlanName, day: Day) {
+    fn hand_on(&self, decided: &mut Decided, key: &PersonKey, wanted: Wanted, day: Day) {
         let open = |record: &PersonRecord| {
-            record.windows.iter().any(|window| window.plan == plan && window.days.contains(&day))
+            let same = |window: &&Window| window.plan == wanted.plan && window.key == wanted.key;
+            record.windows.iter().filter(same).any(|window| window.days.contains(&day))
         };
         if !self.record(decided, key).is_some_and(open) {
-            self.step(decided, key, Input::Announced { day, rows: 0, plans: &[plan] });
+            self.step(decided, key, Input::Announced { day, rows: 0, wanted: &[wanted] });
         }
     }
 
@@ -167,10 +211,12 @@ impl Deciding<'_> {
     fn step(&self, decided: &mut Decided, key: &PersonKey, input: Input<'_>) {
         let unknown = PersonRecord::default();
         let record = self.record(decided, key).unwrap_or(&unknown);
-        let zone = self.zones.get_or_utc(self.facts.known(key).profile.text(profile::ZONE));
+        let profile = &self.facts.known(key).profile;
+        let zone = self.zones.get_or_utc(profile.text(profile::ZONE));
+        let quiet = profile.text(profile::QUIET).and_then(Hours::parse);
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
         let plans = &self.catalogue.plans;
-        let at = At { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans };
+        let at = At { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet };
         let (mut record, Effects { ready, full }) = window::step(record, input, &at);
         decided.ready.extend(ready);
         decided.full.extend(full.map(|day| (key.clone(), day)));
@@ -179,6 +225,11 @@ impl Deciding<'_> {
         }
         decided.records.insert(key.clone(), record);
     }
+}
+
+/// The one window of a plan that does not tell several apart.
+fn only(plan: PlanName) -> Wanted {
+    Wanted { plan, key: "".into(), aim: None }
 }
 
 fn is_of_a_report(owed: &Owed) -> bool {

@@ -6,16 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use catalogue::{
     Catalogue,
     truth::{Reader, Told, reachable, still},
+    windows::Thing,
 };
 use model::{
-    Because, Day, DayView, EntryKey, EntryView, Millis, PlanName, Reason, Row, State, SubjectRef, Value, Why,
-    World,
+    Because, Day, DayView, EntryKey, EntryView, Millis, Reason, Row, State, SubjectRef, Value, Why, World,
     closing::Candidate,
     entry::DayKey,
     fault::{self, Fault},
     limits::{AHEAD_MS_MAX, DAY_LIFE_MS},
     person::{PersonRecord, Window, profile},
-    plan::{OncePer, Order, Plan, Plans},
+    plan::{First, OncePer, Order, Plan, Plans},
+    window::Wanted,
 };
 
 use crate::memory::PersonKey;
@@ -26,6 +27,8 @@ pub struct Facts {
     pub known: BTreeMap<PersonKey, Known>,
     pub days: BTreeMap<DayKey, Vec<Row>>,
     pub world: World,
+    /// Whether persons have a live connection, of whom somebody could say.
+    pub live: BTreeMap<PersonKey, bool>,
 }
 
 /// What is known of a person.
@@ -78,36 +81,54 @@ impl Facts {
     /// Some days, folded with the marks that are still owed to them.
     fn view(&self, key: &PersonKey, days: impl Iterator<Item = Day>, record: &PersonRecord) -> DayView {
         let rows = days.flat_map(|day| self.days.get(&day_key(key, day)).into_iter().flatten());
-        let mut view = model::fold::fold(rows);
+        let mut view = model::fold::fold(rows).with_notes(&self.known(key).notes);
         for row in record.owed_rows() {
             view.add(&row);
         }
         view
     }
 
-    /// Entries of a window that still wait on the plan's channel, each with whether it still holds.
+    /// Entries of windows that are told together and still wait on the plan's channel, each with whether it still
+    /// holds; the last window is the one that is due.
     pub fn candidates(
         &self,
         key: &PersonKey,
-        window: &Window,
+        open: &[&Window],
         record: &PersonRecord,
         plan: &Plan,
         catalogue: &Catalogue,
     ) -> (Vec<Candidate>, Others) {
         let reader = self.reader(key);
+        let Some(window) = open.last() else { return Default::default() };
         let reached = reachable(&reader, plan.channel);
         let said = self.said(key, window, record, plan);
-        let view = self.view(key, window.days.iter().copied(), record);
+        let days: BTreeSet<Day> = open.iter().flat_map(|window| &window.days).copied().collect();
+        let view = self.view(key, days.into_iter(), record);
         let (mut candidates, mut others) = (Vec::new(), Others::new());
-        for (at, entry) in view.entries().filter(|(_, entry)| entry.waits(plan.channel)) {
+        let plans = &catalogue.plans.by_name;
+        let followed: Vec<&Plan> = match &plan.follows {
+            Some(follows) => follows.plans.iter().filter_map(|name| plans.get(name)).collect(),
+            None => Vec::new(),
+        };
+        let repeats = |at| plan.first == First::Both && window.first == Some(at);
+        for (at, entry) in view.entries() {
+            let repeated = repeats(at) && !entry.waits(plan.channel);
+            if !(entry.waits(plan.channel) || repeated) {
+                continue;
+            }
             let Some(subject) = entry.subject() else { continue };
-            let holds = match ours(entry, plan, reader.profile, catalogue) {
-                Ours::AnotherPlans(plans) => {
-                    others.extend(plans.into_iter().map(|plan| (plan, at.day())));
+            let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
+            let of = Of { entry, subject, state, profile: reader.profile };
+            let mut aim = None;
+            let holds = match of.ours(open, plan, catalogue) {
+                Ours::Others(_) if repeated => continue,
+                Ours::Others(wanted) => {
+                    others.extend(wanted.into_iter().map(|wanted| (wanted, at.day())));
                     continue;
                 }
                 Ours::Nobodys => Err(Why::KindGone),
-                Ours::These(reasons) => reached.and_then(|()| {
+                Ours::These(reasons, instant) => reached.and_then(|()| {
+                    aim = instant;
                     let told = Told { subject, actor: entry.actor(), reasons: &reasons };
                     still(&self.world, &reader, &told, catalogue)
                 }),
@@ -120,7 +141,18 @@ impl Facts {
             let rank = self.rank(&reader, subject, at, &reasons, plan);
             let awaits = said.waiting.contains(subject);
             let (subject, maybe) = (subject.clone(), entry.maybe_sent());
-            candidates.push(Candidate { key: at, subject, reasons, rank, holds, maybe, awaits });
+            candidates.push(Candidate {
+                key: at,
+                subject,
+                reasons,
+                rank,
+                holds,
+                maybe,
+                awaits,
+                aim,
+                repeated,
+                told: followed.iter().flat_map(|of| entry.tellers(of.channel)).map(|(_, at)| at).max(),
+            });
         }
         (candidates, others)
     }
@@ -203,35 +235,57 @@ fn ms(at: Millis) -> f64 {
     at.0 as f64
 }
 
-/// Days with entries that wait for other plans. Usually these have a window for them; after a change of the
-/// catalogue that gave a kind to another plan, or of what the person prefers, they do not yet.
-pub type Others = BTreeSet<(PlanName, Day)>;
+/// Windows with days in which entries wait for them. Usually there are such windows; after a change of the
+/// catalogue that gave a kind to another plan, of what the person prefers, or of what windows are told apart by,
+/// there are none yet.
+pub type Others = BTreeSet<(Wanted, Day)>;
 
-/// Which of an entry's reasons concern a plan.
+/// Which of an entry's reasons concern a window.
 enum Ours {
-    These(BTreeSet<Reason>),
-    AnotherPlans(Vec<PlanName>),
+    /// These, and the instant that they are about.
+    These(BTreeSet<Reason>, Option<Millis>),
+    Others(Vec<Wanted>),
     /// Its kinds are not in the catalogue any more.
     Nobodys,
 }
 
-/// Plans are chosen when an entry is told, and not when it is announced: the person may prefer another by then.
-fn ours(entry: &EntryView, plan: &Plan, profile: &State, catalogue: &Catalogue) -> Ours {
-    let mut others = Vec::new();
-    let mut reasons = BTreeSet::new();
-    for reason in &entry.reasons {
-        if let Some(kind) = catalogue.kinds.get(&reason.kind) {
-            let plans = catalogue.plans_for(kind, profile);
-            if plans.iter().any(|one| one.name == plan.name) {
-                reasons.insert(reason.clone());
-            } else {
-                others.extend(plans.into_iter().map(|one| one.name.clone()));
+/// Of which nothing is known.
+static UNKNOWN: State = State { cells: BTreeMap::new() };
+
+/// An entry, and what its windows depend on.
+struct Of<'a> {
+    entry: &'a EntryView,
+    subject: &'a SubjectRef,
+    state: &'a State,
+    profile: &'a State,
+}
+
+impl Of<'_> {
+    /// Windows are chosen when an entry is told, and not when it is announced: the person may prefer another plan
+    /// by then, and the subject may have changed.
+    fn ours(&self, open: &[&Window], plan: &Plan, catalogue: &Catalogue) -> Ours {
+        let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
+        // A plan that follows another tells what that one is for.
+        let firsts = catalogue.plans.firsts_of(plan);
+        let gathers = plan.follows.is_some() && plan.key.is_empty();
+        for reason in &self.entry.reasons {
+            let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
+            let (subject, actor) = (self.subject, self.entry.actor());
+            let thing = Thing { kind: &kind.name, subject, actor, state: self.state };
+            for wanted in catalogue.plans_for(kind, self.profile).into_iter().map(|plan| thing.wanted(plan)) {
+                let is_open = || gathers || open.iter().any(|window| wanted.key == window.key);
+                if firsts.iter().any(|first| wanted.plan == first.name) && is_open() {
+                    reasons.insert(reason.clone());
+                    aims.extend(wanted.aim);
+                } else {
+                    others.push(wanted);
+                }
             }
         }
-    }
-    match (others.is_empty(), reasons.is_empty()) {
-        (_, false) => Ours::These(reasons),
-        (false, true) => Ours::AnotherPlans(others),
-        (true, true) => Ours::Nobodys,
+        match (others.is_empty(), reasons.is_empty()) {
+            (_, false) => Ours::These(reasons, aims.into_iter().min()),
+            (false, true) => Ours::Others(others),
+            (true, true) => Ours::Nobodys,
+        }
     }
 }

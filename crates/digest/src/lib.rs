@@ -8,7 +8,7 @@
 //! # Tour
 //!
 //! [`memory`] is what a partition's owner remembers; [`news`] is what a turn read; [`facts`] is what was
-//! loaded for it; [`decide`] is the pure decision over the three; [`mod@run`] is the only place that waits.
+//! loaded for it; [`mod@live`] says when somebody's connection matters; [`decide`] is the pure decision over the three; [`mod@run`] is the only place that waits.
 
 pub mod config;
 
@@ -16,6 +16,7 @@ pub mod memory;
 pub mod news;
 
 pub mod facts;
+mod live;
 
 pub mod decide;
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{Day, Fact, Kind, Millis, PlanName, delivery::Delivery};
+use std::sync::Arc;
+
+use model::{Day, Fact, Kind, Millis, PlanName, delivery::Delivery, person::Act, window::Wanted};
 use topic::{NewRecord, Record};
 use wire::{
+    Announcement,
     inbox::Inbox,
     quarantined::{self, Unusable},
     topics,
@@ -21,15 +24,24 @@ pub enum News {
         day: Day,
         rows: u32,
         kinds: Vec<Kind>,
+        /// Windows of plans that tell several apart.
+        windows: Vec<Wanted>,
     },
     /// The profile changed.
     Profile,
-    /// Somebody released the window of a plan by hand, at this instant.
-    Released {
+    /// Somebody released or cancelled windows of a plan by hand, the one with this key or all, at this instant.
+    ByHand {
+        act: Act,
         plan: PlanName,
+        key: Option<Arc<str>>,
         at: Millis,
     },
     Delivered(Box<Delivery>),
+    /// The person was seen on a surface.
+    Seen {
+        surface: Arc<str>,
+        at: Millis,
+    },
 }
 
 /// All that a turn read.
@@ -59,9 +71,9 @@ pub fn read(records: &[Record], now: Millis) -> anyhow::Result<Read> {
 
 fn announced(read: &mut Read, pending: wire::pending::Pending) {
     for announcement in pending.announcements {
-        let (day, rows, kinds) = (announcement.day, announcement.rows, announcement.kinds);
-        let key = (pending.tenant.clone(), announcement.person);
-        read.of.entry(key).or_default().push(News::Announced { day, rows, kinds });
+        let Announcement { person, day, rows, kinds, windows, full: _ } = announcement;
+        let key = (pending.tenant.clone(), person);
+        read.of.entry(key).or_default().push(News::Announced { day, rows, kinds, windows });
     }
 }
 
@@ -73,7 +85,10 @@ fn heard(read: &mut Read, inbox: Inbox) {
         Inbox::Delivery(delivery) => {
             ((delivery.tenant.clone(), delivery.person.clone()), News::Delivered(Box::new(delivery)))
         }
-        Inbox::Release { tenant, person, plan, at } => ((tenant, person), News::Released { plan, at }),
+        Inbox::Seen { tenant, person, surface, at } => ((tenant, person), News::Seen { surface, at }),
+        Inbox::ByHand { tenant, person, act, plan, key, at } => {
+            ((tenant, person), News::ByHand { act, plan, key, at })
+        }
     };
     read.of.entry(key).or_default().push(news);
 }

@@ -9,14 +9,16 @@ use std::{
 use anyhow::Context as _;
 use async_trait::async_trait;
 use catalogue::{Catalogue, truth};
+use live::{Live, PERSONS_AT_ONCE};
 use model::{
-    Cell, Day, Millis, Row, State, Value,
+    Cell, Day, Millis, Person, Row, State, Tenant, Value,
     civil::Zones,
     entry::DayKey,
     fault::{self, Fault},
     limits::{TURN_CLOSINGS_MAX, TURN_ROWS_MAX},
     partition::Partitions,
     person::{Owed, PersonRecord, Window, notes},
+    plan::Plans,
     ready::Ready,
 };
 use runtime::{Clock, Quiet, Shutdown, crash};
@@ -44,6 +46,8 @@ use crate::{
 pub struct Ports {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
+    /// Who knows whether somebody is connected.
+    pub live: Arc<dyn Live>,
     pub catalogue: Arc<Catalogue>,
     pub zones: Zones,
     pub partitions: Partitions,
@@ -226,20 +230,59 @@ async fn load(
 
     // A day that is only looked back on tells nothing.
     let told = due.iter().flat_map(|key| {
-        let days = closing_of(memory, key, closing).flat_map(|window| &window.days);
+        let days = closing_of(memory, key, closing, &ports.catalogue.plans).flat_map(|window| &window.days);
         days.map(|day| day_key(key, *day))
     });
     let told: BTreeSet<DayKey> = told.collect();
     let refers_to = |state: &State| ports.catalogue.related_refs(state);
     let wanted = wanted(days.iter().filter(|(key, _)| told.contains(*key)));
     let world = world::load(&*ports.store, wanted, &refers_to).await.context("the world of the days")?;
-    Ok(Facts { known, days, world })
+    let live = connected(ports, memory, due, (now, closing)).await;
+    Ok(Facts { known, days, world, live })
 }
 
-/// The windows of a person that close.
-fn closing_of<'a>(memory: &'a Memory, key: &PersonKey, closing: Millis) -> impl Iterator<Item = &'a Window> {
-    let windows = memory.get(key).into_iter().flat_map(|record| &record.windows);
-    windows.filter(move |window| window.due <= closing)
+/// Asks about those to whom it matters. Nobody's answer is waited for longer than the port waits, and none is none.
+async fn connected(
+    ports: &Ports,
+    memory: &Memory,
+    due: &[PersonKey],
+    (now, closing): (Millis, Millis),
+) -> BTreeMap<PersonKey, bool> {
+    let plans = &ports.catalogue.plans;
+    let matters = |key: &&PersonKey| {
+        memory.get(key).is_some_and(|record| crate::live::matters(record, plans, closing, now))
+    };
+    let mut of: BTreeMap<&Tenant, Vec<Person>> = BTreeMap::new();
+    for (tenant, person) in due.iter().filter(matters) {
+        of.entry(tenant).or_default().push(person.clone());
+    }
+    let mut live = BTreeMap::new();
+    for (tenant, persons) in of {
+        for some in persons.chunks(PERSONS_AT_ONCE) {
+            match ports.live.connected(tenant, some).await {
+                Ok(connected) => live
+                    .extend(some.iter().map(|one| ((tenant.clone(), one.clone()), connected.contains(one)))),
+                Err(error) => tracing::debug!(error = format!("{error:#}"), "nobody says who is connected"),
+            }
+        }
+    }
+    live
+}
+
+/// The windows of a person that close, and those that are told with them.
+fn closing_of<'a>(
+    memory: &'a Memory,
+    key: &PersonKey,
+    closing: Millis,
+    plans: &'a Plans,
+) -> impl Iterator<Item = &'a Window> {
+    let windows = memory.get(key).map_or(&[][..], |record| &record.windows);
+    let is_due = move |window: &Window| window.due <= closing;
+    let with = move |window: &Window| {
+        plans.by_name.get(&window.plan).is_some_and(|plan| plan.together)
+            && windows.iter().any(|due| due.plan == window.plan && is_due(due))
+    };
+    windows.iter().filter(move |window| is_due(window) || with(window))
 }
 
 /// Days that are asked of the store at once, or all those of one person.
@@ -261,7 +304,7 @@ async fn read_days(
             if keys.len() >= DAYS_AT_ONCE {
                 break;
             }
-            let windows = closing_of(memory, key, closing);
+            let windows = closing_of(memory, key, closing, &ports.catalogue.plans);
             let own: BTreeSet<Day> =
                 windows.flat_map(|window| days_to_read(window, &ports.catalogue.plans, now)).collect();
             keys.extend(own.into_iter().map(|day| day_key(key, day)));

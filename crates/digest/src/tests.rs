@@ -15,7 +15,7 @@ use model::{
     fold::fold,
     limits::{DAY_ROWS_FULL, TURN_ROWS_MAX},
     partition::Partitions,
-    person::{mutes, notes, profile},
+    person::{Act, mutes, notes, profile},
     ready::Ready,
 };
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
@@ -138,6 +138,7 @@ impl World {
     fn start(&mut self) {
         let metrics = DigestMetrics::declare(&Metrics::default()).unwrap();
         let ports = Ports {
+            live: Arc::new(live::Unasked),
             partitions: Partitions::USUAL,
             topics: self.topics.clone(),
             store: self.store.clone(),
@@ -230,8 +231,14 @@ impl World {
     }
 
     async fn announce(&self, who: &Person, kind: Kind, key: EntryKey, rows: u32) {
-        let announcement =
-            Announcement { person: who.clone(), day: key.day(), rows, kinds: vec![kind], full: false };
+        let announcement = Announcement {
+            person: who.clone(),
+            day: key.day(),
+            rows,
+            kinds: vec![kind],
+            windows: vec![],
+            full: false,
+        };
         let pending = Pending { tenant: tenant(), announcements: vec![announcement] };
         self.append(topics::PENDING, wire::pending::encode(&pending).unwrap()).await;
     }
@@ -245,10 +252,10 @@ impl World {
         self.settle().await;
     }
 
-    async fn release(&self, at: i64) {
+    async fn by_hand(&self, act: Act, at: i64) {
         let plan = PlanName::new("daily").unwrap();
-        let release = Inbox::Release { tenant: tenant(), person: ann(), plan, at: Millis(at) };
-        self.append(topics::INBOX, wire::inbox::encode(&release).unwrap()).await;
+        let by_hand = Inbox::ByHand { tenant: tenant(), person: ann(), act, plan, key: None, at: Millis(at) };
+        self.append(topics::INBOX, wire::inbox::encode(&by_hand).unwrap()).await;
         self.settle().await;
     }
 
@@ -530,18 +537,35 @@ async fn a_released_window_closes_at_once_and_only_once() {
         world.work(n, EIGHT - i64::from(n), true).await;
     }
     world.to(EIGHT + HOUR / 6).await;
-    world.release(EIGHT + HOUR / 6).await;
+    world.by_hand(Act::Release, EIGHT + HOUR / 6).await;
     assert_eq!(world.told().await, [2]);
     assert_eq!(world.readys().await[0].due, Millis(EIGHT + HOUR / 6));
     // The record comes again, and what is left waits for the next date all the same.
-    world.release(EIGHT + HOUR / 6).await;
+    world.by_hand(Act::Release, EIGHT + HOUR / 6).await;
     world.to(EIGHT + HOUR + DAY - 1).await;
     assert_eq!(world.told().await, [2]);
     world.to(EIGHT + HOUR + DAY).await;
     assert_eq!(world.told().await, [2, 1]);
     // Nothing is open, and nothing is released.
-    world.release(EIGHT + HOUR + DAY).await;
+    world.by_hand(Act::Release, EIGHT + HOUR + DAY).await;
     assert_eq!(world.told().await, [2, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancelled_window_tells_nothing_and_only_once() {
+    let world = World::new().await;
+    let gone = world.work(1, EIGHT, true).await;
+    world.to(EIGHT + HOUR / 6).await;
+    world.by_hand(Act::Cancel, EIGHT + HOUR / 6).await;
+    assert_eq!(world.fate(gone).await, Fate::Ended(Why::Cancelled));
+    // What comes later on the same day is told at its hour, though the record comes again.
+    let later = world.work(2, EIGHT + HOUR / 6 + 1, true).await;
+    world.to(EIGHT + HOUR / 2).await;
+    world.by_hand(Act::Cancel, EIGHT + HOUR / 6).await;
+    world.to(EIGHT + HOUR).await;
+    assert_eq!(world.told().await, [1]);
+    assert!(matches!(world.fate(later).await, Fate::Told { .. }));
+    assert_eq!(world.fate(gone).await, Fate::Ended(Why::Cancelled));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

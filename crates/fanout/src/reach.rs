@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, slice};
 
-use catalogue::{Audience, Catalogue, KindDef, SUBJECT};
+use catalogue::{Audience, Catalogue, KindDef, SUBJECT, windows::Thing};
 use model::{
     Because, Cell, Crowd, Entry, Event, Kind, Millis, Person, Place, Reason, Slice, State, SubjectRef, Value,
     place,
@@ -29,7 +29,8 @@ pub struct Reach {
 /// The state of the subject of an event, if it must be asked: an event need not state every field, and the
 /// audience is then that of the subject as it is known.
 pub fn unstated(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
-    let mut fields = kinds(event, catalogue).flat_map(fields);
+    let of = |kind| fields(kind).into_iter().chain(catalogue.window_fields(kind));
+    let mut fields = kinds(event, catalogue).flat_map(of);
     let lacks = fields.any(|field| field != SUBJECT && !event.state.cells.contains_key(field));
     lacks.then(|| StateKey::Subject(event.tenant.clone(), event.subject.clone()))
 }
@@ -49,9 +50,16 @@ pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue) -> Reac
     let mut named = Sheet::default();
     let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
     let mut carried = carried(event);
+    for field in kinds(event, catalogue).flat_map(|kind| catalogue.window_fields(kind)) {
+        if let Some(cell) = cell(event, field, known) {
+            carried.state.cells.insert(field.into(), cell.clone());
+        }
+    }
     for kind in kinds(event, catalogue) {
-        let mut tell =
-            |because, person: &Person| named.add(way(event, again.as_ref(), kind, because), [person.clone()]);
+        let of_windows = carried.clone();
+        let mut tell = |because, person: &Person| {
+            named.add(way(&of_windows, again.as_ref(), kind, because, catalogue), [person.clone()]);
+        };
         let mut list = |crowd| {
             let kinds = crowds.entry(crowd).or_default();
             // Two fields of one kind may name the same subject: that is one reason.
@@ -112,11 +120,20 @@ pub fn why(kind: &KindDef, crowd: &Crowd, event: &Event) -> Option<(Because, Opt
 }
 
 /// How those are told who are found for this reason.
-pub fn way(event: &Event, again: Option<&Again>, kind: &KindDef, because: Because) -> Way {
+pub fn way(
+    event: &Event,
+    again: Option<&Again>,
+    kind: &KindDef,
+    because: Because,
+    catalogue: &Catalogue,
+) -> Way {
+    let thing =
+        Thing { kind: &kind.name, subject: &event.subject, actor: event.actor.as_ref(), state: &event.state };
+    let windows = catalogue.windows_of(kind, &thing);
     let reason = Reason { kind: kind.name.clone(), because };
     let (subject, actor) = (event.subject.clone(), event.actor.clone());
     let entry = Entry { key: event.entry_key(), reason, subject, actor };
-    Way { tenant: event.tenant.clone(), entry, actor_told: kind.actor_told, again: again.cloned() }
+    Way { tenant: event.tenant.clone(), entry, windows, actor_told: kind.actor_told, again: again.cloned() }
 }
 
 /// What was known by an instant, as far as the versions say.

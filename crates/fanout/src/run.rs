@@ -293,7 +293,7 @@ impl Fanout {
         };
         for kind in slice.kinds.iter().filter_map(|kind| self.ports.catalogue.kinds.get(kind)) {
             let Some((because, circle)) = reach::why(kind, crowd, &slice.event) else { continue };
-            let way = reach::way(&slice.event, again, kind, because);
+            let way = reach::way(&slice.event, again, kind, because, &self.ports.catalogue);
             let Some(circle) = circle else {
                 sheet.add(way, persons.iter().cloned());
                 continue;

@@ -5,6 +5,7 @@
 
 use model::{
     Day, Entry, Kind, Person, Row, State, Tenant, Value, entry::DayKey, partition::Partitions, person::notes,
+    window::Wanted,
 };
 use store::{DayRows, StateKey};
 use wire::{Announcement, Pending, replay::Again};
@@ -16,6 +17,8 @@ use crate::config::ANNOUNCED_MAX;
 pub struct Way {
     pub tenant: Tenant,
     pub entry: Entry,
+    /// The windows that it belongs to, where a plan tells several apart.
+    pub windows: Vec<Wanted>,
     /// Else nobody is told of their own doing.
     pub actor_told: bool,
     /// Whether the event is there once more.
@@ -154,11 +157,12 @@ impl Sheet {
     /// What is said of a day of a person, if anything is. A replay counts no rows, for they were counted the
     /// first time; where the day is full it has nothing to say, for nothing was written.
     fn announcement(&self, found: &[(Person, usize)], person: &Person, full: bool) -> Option<Announcement> {
-        let kinds = self.kinds_of(found, |again| again.is_none_or(|again| !again.is_quiet && !full));
+        let is_told = |again: Option<&Again>| again.is_none_or(|again| !again.is_quiet && !full);
+        let (kinds, windows) = (self.kinds_of(found, is_told), self.windows_of(found, is_told));
         let rows = self.rows_of(found, |again| again.is_none()).len();
         let rows = u32::try_from(rows).unwrap_or(u32::MAX);
         let day = self.ways[found.first()?.1].day();
-        (!kinds.is_empty()).then(|| Announcement { person: person.clone(), day, rows, kinds, full })
+        (!kinds.is_empty()).then(|| Announcement { person: person.clone(), day, rows, kinds, windows, full })
     }
 
     /// Those that were found in such a way.
@@ -166,13 +170,21 @@ impl Sheet {
         &'a self,
         found: &'a [(Person, usize)],
         such: impl Fn(Option<&Again>) -> bool + 'a,
-    ) -> impl Iterator<Item = &'a Entry> {
+    ) -> impl Iterator<Item = &'a Way> {
         let ways = found.iter().map(|(_, way)| &self.ways[*way]);
-        ways.filter(move |way| such(way.again.as_ref())).map(|way| &way.entry)
+        ways.filter(move |way| such(way.again.as_ref()))
+    }
+
+    fn windows_of(&self, found: &[(Person, usize)], such: impl Fn(Option<&Again>) -> bool) -> Vec<Wanted> {
+        let mut windows: Vec<Wanted> =
+            self.ways_of(found, such).flat_map(|way| way.windows.clone()).collect();
+        windows.sort_unstable();
+        windows.dedup();
+        windows
     }
 
     fn rows_of(&self, found: &[(Person, usize)], such: impl Fn(Option<&Again>) -> bool) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.ways_of(found, such).map(|entry| Row::Entry(entry.clone())).collect();
+        let mut rows: Vec<Row> = self.ways_of(found, such).map(|way| Row::Entry(way.entry.clone())).collect();
         if rows.len() > 1 {
             // Found twice for one reason is one row.
             rows.sort_unstable();
@@ -182,7 +194,8 @@ impl Sheet {
     }
 
     fn kinds_of(&self, found: &[(Person, usize)], such: impl Fn(Option<&Again>) -> bool) -> Vec<Kind> {
-        let mut kinds: Vec<Kind> = self.ways_of(found, such).map(|entry| entry.reason.kind.clone()).collect();
+        let mut kinds: Vec<Kind> =
+            self.ways_of(found, such).map(|way| way.entry.reason.kind.clone()).collect();
         kinds.sort_unstable();
         kinds.dedup();
         kinds

@@ -564,8 +564,9 @@ proptest! {
         let because = [Because::Everyone, Because::Listed(Score(7)), Because::Follows(subject("author:7"))];
         let way = |(of, why): &(usize, usize)| {
             let reason = Reason { kind: Kind::new("work_out").unwrap(), because: because[*why].clone() };
-            let (event, told_to) = (&events[*of], &catalogue().kinds[&reason.kind]);
-            let way = reach::way(event, None, told_to, reason.because.clone());
+            let (event, catalogue) = (&events[*of], catalogue());
+            let told_to = &catalogue.kinds[&reason.kind];
+            let way = reach::way(event, None, told_to, reason.because.clone(), &catalogue);
             assert_eq!(way.entry.reason, reason);
             way
         };

@@ -3,6 +3,8 @@
 //! Pure: the verdict is a function of the event, of the instant at which it was first seen and of the
 //! catalogue, so it is the same however often the event comes again.
 
+use std::sync::Arc;
+
 use catalogue::{
     Catalogue,
     problem::{did_you_mean, one_of},
@@ -12,11 +14,14 @@ use serde_json::{Map, Value};
 use wire::{Cloud, Did};
 
 use crate::{
-    change::{self, Change},
-    config::QUOTED_CHARS_MAX,
-    feedback::{self, About},
-    mute::{self, Mute},
-    profile,
+    device,
+    {
+        change::{self, Change},
+        config::QUOTED_CHARS_MAX,
+        feedback::{self, About},
+        mute::{self, Mute},
+        profile,
+    },
 };
 
 /// The types of CloudEvents that are ours; every other type is a change.
@@ -25,10 +30,12 @@ pub const UNFOLLOW: &str = "tidings.unfollow";
 pub const PROFILE: &str = "tidings.profile";
 pub const MUTE: &str = "tidings.mute";
 pub const UNMUTE: &str = "tidings.unmute";
+pub const DEVICE: &str = "tidings.device";
+pub const SEEN: &str = "tidings.seen";
 pub const READ: &str = "tidings.read";
 pub const CLEARED: &str = "tidings.cleared";
 
-const OURS: [&str; 7] = [FOLLOW, UNFOLLOW, PROFILE, MUTE, UNMUTE, READ, CLEARED];
+const OURS: [&str; 9] = [FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, SEEN, READ, CLEARED];
 const OUR_PREFIX: &str = "tidings.";
 
 /// A CloudEvent that was admitted.
@@ -43,6 +50,13 @@ pub enum Admitted {
         state: State,
     },
     Mute(Mute),
+    /// The person was on a surface.
+    Seen {
+        tenant: Tenant,
+        person: Person,
+        surface: Arc<str>,
+        at: Millis,
+    },
     Feedback {
         tenant: Tenant,
         person: Person,
@@ -89,7 +103,7 @@ impl Sort {
 
     pub fn of(what: &str) -> Result<Self, Refused> {
         match what {
-            FOLLOW | UNFOLLOW | PROFILE | MUTE | UNMUTE => Ok(Self::Fact),
+            FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | SEEN => Ok(Self::Fact),
             READ | CLEARED => Ok(Self::Feedback),
             _ if what.starts_with(OUR_PREFIX) => {
                 let help = did_you_mean(what, OURS).unwrap_or_else(|| format!("it has {}", one_of(OURS)));
@@ -138,9 +152,15 @@ pub fn admit(
             let state = profile::cells(&cloud.data, version, zones, catalogue)?;
             Ok(Admitted::Profile { tenant, person, state })
         }
+        DEVICE => Ok(Admitted::Profile { tenant, person, state: device::cells(data, version)? }),
         what @ (MUTE | UNMUTE) => {
             let name = mute::name(data, catalogue)?;
             Ok(Admitted::Mute(Mute { tenant, person, name, version, on: what == MUTE }))
+        }
+        SEEN => {
+            data.only(&["person", "surface"])?;
+            let surface = surface(data, catalogue)?;
+            Ok(Admitted::Seen { tenant, person, surface, at: occurred })
         }
         what => {
             let what = if what == READ { Did::Read } else { Did::Cleared };
@@ -160,6 +180,24 @@ fn names_nothing(cloud: &Cloud) -> Result<(), Refused> {
         return refuse("/subjects", format!("only a change has several subjects, not `{what}`"));
     }
     Ok(())
+}
+
+/// A surface that the catalogue declares.
+fn surface(data: Data<'_>, catalogue: &Catalogue) -> Result<Arc<str>, Refused> {
+    let text = match data.0.get("surface") {
+        Some(Value::String(text)) => text,
+        None | Some(Value::Null) => return refuse("/data/surface", "it is missing"),
+        Some(_) => return refuse("/data/surface", "it is not a text"),
+    };
+    let known = catalogue.plans.surfaces.iter().map(|surface| &*surface.name);
+    if let Some(surface) = catalogue.plans.surfaces.iter().find(|surface| *surface.name == **text) {
+        return Ok(surface.name.clone());
+    }
+    let help = match catalogue.plans.surfaces.as_slice() {
+        [] => "the catalogue declares no `surfaces`".to_owned(),
+        _ => did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", one_of(known))),
+    };
+    refuse("/data/surface", format!("there is no surface `{}`: {help}", quoted(text)))
 }
 
 /// Refuses a subject of no declared type, with the one that was probably meant.

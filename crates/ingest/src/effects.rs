@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Cell, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Mark, Millis, Person, Row, State, SubjectRef,
-    Tenant, What,
+    Cell, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Kind, Mark, Millis, Person, Row, State,
+    SubjectRef, Tenant, Value, What,
     entry::DayKey,
     partition::Partitions,
-    person::{notes, profile},
+    person::{
+        notes::{self, UP_TO, up_to},
+        profile,
+    },
 };
 use store::{DayRows, StateKey};
 use topic::NewRecord;
@@ -82,6 +85,8 @@ impl Questions {
                 let key = |day| DayKey { tenant: tenant.clone(), person: person.clone(), day };
                 match about {
                     About::Subject { until, .. } => questions.days.extend(living(*until, now).map(key)),
+                    // One cell says it, whatever lies in the days.
+                    About::UpTo { .. } => {}
                     About::Entries(keys) => questions.days.extend(keys.iter().map(|of| key(of.day()))),
                 }
             }
@@ -93,7 +98,15 @@ impl Questions {
 /// What of a profile goes on a topic: what windows depend on. Names, addresses and places stay in the store,
 /// where they can be erased.
 fn without_addresses(mut state: State) -> State {
-    const OPEN: [&str; 4] = [profile::ZONE, profile::LANGUAGE, profile::EMAIL_OFF, profile::EMAIL_PLAN];
+    const OPEN: [&str; 7] = [
+        profile::ZONE,
+        profile::LANGUAGE,
+        profile::EMAIL_OFF,
+        profile::EMAIL_PLAN,
+        profile::PUSH_OFF,
+        profile::PUSH_PLAN,
+        profile::QUIET,
+    ];
     state.cells.retain(|field, _| OPEN.contains(&&**field));
     state
 }
@@ -110,6 +123,7 @@ fn whose(admitted: &Admitted) -> Option<(&Tenant, &Person)> {
         Admitted::Follow(Follow { tenant, person, .. })
         | Admitted::Profile { tenant, person, .. }
         | Admitted::Mute(Mute { tenant, person, .. })
+        | Admitted::Seen { tenant, person, .. }
         | Admitted::Feedback { tenant, person, .. } => Some((tenant, person)),
     }
 }
@@ -145,8 +159,16 @@ impl Effects {
                 mute.fits(known.states.get(&key), self.states.get(&key))?;
                 self.merge(key, &mute.state());
             }
+            Admitted::Seen { tenant, person, surface, at } => {
+                let seen = Inbox::Seen { tenant, person, surface, at };
+                self.records.push(heard(&seen, known.partitions)?);
+            }
             Admitted::Feedback { tenant, person, what, about, at } => {
                 let covered: BTreeSet<EntryKey> = match about {
+                    About::UpTo { kind, until } => {
+                        self.read_up_to(tenant, person, what, kind.as_ref(), until);
+                        return Ok(());
+                    }
                     About::Entries(keys) => keys.into_iter().collect(),
                     About::Subject { subject, until } => {
                         known.about((&tenant, &person), &subject, until, now)
@@ -165,6 +187,17 @@ impl Effects {
             }
         }
         Ok(())
+    }
+
+    /// Nothing waits for it: whoever closes a window or sends a mail asks the store.
+    fn read_up_to(&mut self, tenant: Tenant, person: Person, did: Did, kind: Option<&Kind>, until: Millis) {
+        let words = UP_TO.into_iter().filter(|(_, said)| *said == what(did));
+        for (word, _) in words {
+            let cell = Cell { version: until.0, value: Some(Value::Flag(true)) };
+            let mut state = State::default();
+            state.set(&up_to(word, kind), cell);
+            self.merge(StateKey::Notes(tenant.clone(), person.clone()), &state);
+        }
     }
 
     fn add_change(&mut self, change: &Change, partitions: Partitions) -> Result<(), Refused> {

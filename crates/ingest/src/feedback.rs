@@ -1,12 +1,13 @@
 //! What feedback is about: entries by their keys, or all there is about a subject.
 
-use catalogue::Catalogue;
-use model::{EntryKey, EventKey, Millis, SubjectRef, event::timely, limits::DAY_LIFE_MS};
+use catalogue::{Catalogue, problem::one_of};
+use model::{EntryKey, EventKey, Kind, Millis, SubjectRef, event::timely, limits::DAY_LIFE_MS};
 use serde_json::Value;
 
 use crate::{
     admit::{Data, Refused, declared, refuse},
     config::FEEDBACK_ENTRIES_MAX,
+    mute,
 };
 
 /// What feedback is about.
@@ -18,6 +19,11 @@ pub enum About {
         subject: SubjectRef,
         until: Millis,
     },
+    /// All entries up to that instant: those of a kind, or whatever there is.
+    UpTo {
+        kind: Option<Kind>,
+        until: Millis,
+    },
 }
 
 pub(crate) fn about(
@@ -26,15 +32,24 @@ pub(crate) fn about(
     first_seen: Millis,
     catalogue: &Catalogue,
 ) -> Result<About, Refused> {
-    data.only(&["person", "subject", "entries"])?;
-    match (data.0.get("subject"), data.0.get("entries")) {
-        (Some(_), None) => {
+    const ABOUT: [&str; 4] = ["subject", "entries", "kind", "all"];
+    data.only(&[&["person"], &ABOUT[..]].concat())?;
+    let given: Vec<&str> = ABOUT.into_iter().filter(|name| data.0.contains_key(*name)).collect();
+    match (given.as_slice(), data.0.get("entries")) {
+        (["subject"], _) => {
             let subject = data.named("subject", SubjectRef::new)?;
             declared(&subject, "/data/subject", catalogue)?;
             Ok(About::Subject { subject, until: occurred })
         }
-        (None, Some(entries)) => entries_of(entries, first_seen).map(About::Entries),
-        _ => refuse("/data", "it must have `subject` or `entries`, and not both"),
+        (["entries"], Some(entries)) => entries_of(entries, first_seen).map(About::Entries),
+        (["kind"], _) => {
+            let kind = data.named("kind", Kind::new)?;
+            mute::is_told(&kind, catalogue)?;
+            Ok(About::UpTo { kind: Some(kind), until: occurred })
+        }
+        (["all"], _) if data.0["all"] == Value::Bool(true) => Ok(About::UpTo { kind: None, until: occurred }),
+        (["all"], _) => refuse("/data/all", "it is not true"),
+        _ => refuse("/data", format!("it must have one of {}", one_of(ABOUT))),
     }
 }
 

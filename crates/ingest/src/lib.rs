@@ -8,7 +8,7 @@
 //!
 //! # Tour
 //!
-//! [`admit`] judges one CloudEvent, with [`change`], [`profile`], [`mute`] and [`feedback`] for the parts
+//! [`admit`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
 //! that each sort has of its own. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
 //! says how crowds follow a person's place, [`note`] what was probably meant otherwise. [`door`] and [`answer`] are the HTTP way without its waiting: who may
 //! enter, and what is said. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
@@ -17,12 +17,13 @@ pub mod config;
 
 pub mod admit;
 pub mod change;
+pub mod device;
 pub mod feedback;
 pub mod mute;
 pub mod profile;
 pub mod source;
 
-pub mod effects;
+mod effects;
 pub mod moves;
 pub mod note;
 

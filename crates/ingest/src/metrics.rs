@@ -87,6 +87,7 @@ pub(crate) fn sort_of(admitted: &Admitted) -> &'static str {
         Admitted::Follow(_) => "follow",
         Admitted::Profile { .. } => "profile",
         Admitted::Mute(_) => "mute",
+        Admitted::Seen { .. } => "seen",
         Admitted::Feedback { .. } => "feedback",
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn name(data: Data<'_>, catalogue: &Catalogue) -> Result<String, Refu
     }
 }
 
-fn is_told(kind: &Kind, catalogue: &Catalogue) -> Result<(), Refused> {
+pub(crate) fn is_told(kind: &Kind, catalogue: &Catalogue) -> Result<(), Refused> {
     if catalogue.kinds.contains_key(kind) {
         return Ok(());
     }

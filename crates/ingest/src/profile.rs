@@ -9,8 +9,9 @@ use model::{
     civil::Zones,
     person::{
         notes::{ERASED, FULL_DAY},
-        profile::{EMAIL, EMAIL_OFF, EMAIL_PLAN, LANGUAGE, PLACE, ZONE},
+        profile::{EMAIL, EMAIL_OFF, EMAIL_PLAN, LANGUAGE, PLACE, PUSH_OFF, PUSH_PLAN, QUIET, ZONE},
     },
+    plan::Hours,
 };
 use serde_json::{Map, Value};
 
@@ -57,15 +58,17 @@ fn value_of(
 ) -> Result<Option<model::Value>, String> {
     match (field, value) {
         (_, Value::Null) => Ok(None),
-        (EMAIL_OFF, Value::Bool(flag)) => Ok(Some(model::Value::Flag(*flag))),
-        (EMAIL_OFF, _) => Err("it is not true or false".to_owned()),
+        (EMAIL_OFF | PUSH_OFF, Value::Bool(flag)) => Ok(Some(model::Value::Flag(*flag))),
+        (EMAIL_OFF | PUSH_OFF, _) => Err("it is not true or false".to_owned()),
         (PLACE, value) => place(value).map(Some),
         (_, Value::String(text)) => {
             match field {
                 ZONE => zone(text, zones),
                 EMAIL => mailbox(text),
-                EMAIL_PLAN => plan(text, catalogue),
+                EMAIL_PLAN => plan(text, Channel::Email, catalogue),
+                PUSH_PLAN => plan(text, Channel::Push, catalogue),
                 LANGUAGE => language(text),
+                QUIET => hours(text),
                 _ => name(text),
             }?;
             Ok(Some(model::Value::text(text)))
@@ -86,15 +89,23 @@ fn place(value: &Value) -> Result<model::Value, String> {
     })
 }
 
-fn plan(text: &str, catalogue: &Catalogue) -> Result<(), String> {
-    let plans = catalogue.plans.by_name.values().filter(|plan| plan.channel == Channel::Email);
+fn plan(text: &str, channel: Channel, catalogue: &Catalogue) -> Result<(), String> {
+    let plans = catalogue.plans.by_name.values().filter(|plan| plan.channel == channel);
     let names: Vec<&str> = plans.map(|plan| plan.name.as_str()).collect();
     if names.contains(&text) {
         return Ok(());
     }
+    if names.is_empty() {
+        return Err(format!("the catalogue has no plan for {channel}"));
+    }
     let known = names.iter().copied();
     let help = did_you_mean(text, known.clone()).unwrap_or_else(|| format!("there is {}", one_of(known)));
-    Err(format!("there is no plan for e-mail `{}`: {help}", quoted(text)))
+    Err(format!("there is no plan for {channel} `{}`: {help}", quoted(text)))
+}
+
+fn hours(text: &str) -> Result<(), String> {
+    let wrong = || format!("`{}` is no stretch of a day, as in 22:00-08:00", quoted(text));
+    Hours::parse(text).map(drop).ok_or_else(wrong)
 }
 
 fn zone(text: &str, zones: &Zones) -> Result<(), String> {

@@ -81,6 +81,12 @@ pub fn instant(date: LocalDate, time: LocalTime, zone: &Zone) -> Option<Millis> 
     Some(Millis(at.as_millisecond()))
 }
 
+/// The first instant of a date.
+pub fn start_of(date: LocalDate, zone: &Zone) -> Option<Millis> {
+    let start = date_of(date)?.to_zoned(zone.clone()).ok()?;
+    Some(Millis(start.timestamp().as_millisecond()))
+}
+
 /// The first instant at or after `after` at this local time on one of these days of the week, on a local
 /// date later than `told`; and that date. A date is told once, whatever zones a person travels through; a date
 /// that was skipped merges into the next.

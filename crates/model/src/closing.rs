@@ -6,19 +6,22 @@ use std::{
 };
 
 use crate::{
+    due::{self, Past},
     entry::{EntryKey, Reason},
+    escalate,
     fault::{self, Fault},
+    hold::{self, Gate},
     id::{ReadyId, SubjectRef},
     limits::{
-        CARRIED_KEYS_MAX, CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, DAY_MS, LAST_CALL_MS, READY_ENTRIES_MAX,
-        RECORD_BYTES_MAX,
+        CARRIED_KEYS_MAX, CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, DAY_MS, LAST_CALL_MS, LAST_MS,
+        READY_ENTRIES_MAX, RECORD_BYTES_MAX, TOLD_MAX,
     },
     mark::{What, Why},
-    person::{KEY_BYTES, MARK_BYTES, PersonRecord, Window},
-    plan::{OncePer, Plan},
+    person::{Act, KEY_BYTES, MARK_BYTES, PersonRecord, Told, Window},
+    plan::{Below, OncePer, Plan},
     ready::{self, Ready, ReadyEntry},
-    time::Day,
-    window::{self, At},
+    time::{Day, Millis},
+    window::{self, At, News},
 };
 
 /// An entry that still waits, with what was found out about it before the turn.
@@ -36,12 +39,29 @@ pub struct Candidate {
     /// Its subject is said once, by a Ready that waits for another attempt and may yet go out without it: it
     /// waits for what becomes of that one.
     pub awaits: bool,
+    /// The instant that it is about, where the plan closes before one.
+    pub aim: Option<Millis>,
+    /// It was told before the others of its window, by a plan that tells it with them too.
+    pub repeated: bool,
+    /// When the plan that this one follows told it.
+    pub told: Option<Millis>,
 }
 
 impl Candidate {
     /// The best section that tells one of its kinds.
     fn section(&self, plan: &Plan) -> Option<usize> {
         self.reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min()
+    }
+
+    /// Whether it ends because the channel does not reach the person, though it holds.
+    fn is_unreached(&self) -> bool {
+        let lost = [Why::NoAddress, Why::Unsubscribed, Why::QuietHours, Why::OverCap];
+        self.holds.is_err_and(|why| lost.contains(&why))
+    }
+
+    /// Whether a message of the plan would tell it.
+    fn is_told_by(&self, plan: &Plan) -> bool {
+        self.holds.is_ok() && !self.awaits && !self.repeated && self.section(plan).is_some()
     }
 }
 
@@ -66,7 +86,9 @@ struct Sorted {
 pub(crate) fn close(
     record: &mut PersonRecord,
     window: &Window,
-    candidates: Vec<Candidate>,
+    joined: &[Window],
+    mut candidates: Vec<Candidate>,
+    live: Option<bool>,
     at: &At<'_>,
 ) -> Vec<Ready> {
     let Some(index) = record.windows.iter().position(|open| open == window) else { return Vec::new() };
@@ -75,41 +97,240 @@ pub(crate) fn close(
         window::open_any(record, &days, at);
         return Vec::new();
     };
-    // Derived again at the last moment: the person may have travelled since.
-    let told_on = record.told_on.get(&plan.name).copied();
-    let due = window::due_again(plan, window, told_on, at);
+    // Derived again at the last moment: the person may have travelled since, and what was heard may have
+    // been heard twice.
+    let open = &mut record.windows[index];
+    open.heard = open.heard.min(count(&candidates));
+    open.aim = candidates.iter().filter(|one| one.holds.is_ok()).filter_map(|one| one.aim).min();
+    let window = &open.clone();
+    let due = due::again(plan, window, Past::of(record, window), at);
+    record.windows[index].due = due.at;
     if due.at > at.now {
-        record.windows[index].due = due.at;
         return Vec::new();
     }
-    if !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX {
-        // It stays due: the store must have some of the marks that are owed before there are more.
+    let window = &Window { due: due.at, ..window.clone() };
+    if window.act == Some(Act::Cancel) {
+        cancel(record, index, plan, candidates, at);
         return Vec::new();
+    }
+    let Past { date: told_on, seen, .. } = Past::of(record, window);
+    if !window.is_acted_on() && due::never_left(plan, seen, at) {
+        outlive(record, index, plan, candidates, at);
+        return Vec::new();
+    }
+    if let Some(later) = escalate::come_for(plan, window, &mut candidates, seen, at) {
+        record.windows[index].due = later;
+        return Vec::new();
+    }
+    let Some(silent) = passes(record, index, plan, &mut candidates, live, at) else { return Vec::new() };
+    if owes_too_much(record) {
+        return Vec::new();
+    }
+    if due::is_first(plan, window)
+        && !window.is_acted_on()
+        && candidates.iter().any(|one| one.is_told_by(plan))
+    {
+        return vec![first(record, index, plan, candidates, silent, at)];
     }
     record.windows.remove(index);
-    let mut sorted = sort(candidates, plan, plan.oldest(window.due));
+    record.windows.retain(|open| !joined.contains(open));
+    let lost: BTreeSet<Day> =
+        candidates.iter().filter(|one| one.is_unreached()).map(|one| one.key.day()).collect();
+    let mut sorted = sort(with_repeated(candidates), plan, plan.oldest(window.due));
     // A date is told once, also if the last call of a day comes later on a date that has been told.
     let again = due.date.zip(told_on).is_some_and(|(date, told)| told >= date);
-    let held = again || sorted.told.len() < usize::from(plan.at_least);
-    if held && !window.released {
-        sorted.carried.extend(std::mem::take(&mut sorted.told).into_iter().flatten().map(|(_, one)| one));
+    let few = sorted.told.len() < usize::from(plan.at_least);
+    if (again || few) && !window.is_acted_on() {
+        put_back(&mut sorted, plan.below == Below::Ended && !again);
     }
     let rest = end(record, plan, &mut sorted, at);
     let told = !sorted.told.is_empty();
     if told {
-        if let Some(date) = due.date {
-            record.told_on.insert(plan.name.clone(), told_on.map_or(date, |told| told.max(date)));
-        }
-        record.keep_until = record.keep_until.max(at.now.plus(2 * DAY_MS));
+        let date = due.date.map(|date| told_on.map_or(date, |told| told.max(date)));
+        record.told_on.extend(date.map(|date| (plan.name.clone(), date)));
+        joined.iter().chain([window]).for_each(|window| remember(record, plan, window, at));
+        hold::note(record, plan, at);
     }
-    let id = ready::id(at.tenant, at.person, &plan.name, &window.key, window.opening, 0);
-    carry(record, plan, &sorted.carried, rest, told.then_some(id), at);
+    let id = ready_id(window, at);
+    if !lost.is_empty() {
+        escalate::after(record, plan, &window.key, &lost, None, at);
+    }
+    carry(record, plan, window, &sorted.carried, rest, told.then_some(id), at);
     if !told {
         return Vec::new();
     }
-    let taken = sorted.told.iter().flatten().map(|(_, candidate)| candidate.key);
-    window::owe(record, plan.channel, What::Taken(id), taken, at.now);
-    vec![ready(id, plan, window, sorted, at)]
+    take(record, plan, window, id, &sorted, at);
+    vec![ready(id, silent, plan, window, sorted, at)]
+}
+
+/// What would be told is not: it ends, or it is carried over.
+fn put_back(sorted: &mut Sorted, ends: bool) {
+    let back = std::mem::take(&mut sorted.told).into_iter().flatten().map(|(_, one)| one);
+    if ends {
+        sorted.ended.extend(back.map(|one| (one.key, Why::TooFew)));
+    } else {
+        sorted.carried.extend(back);
+    }
+}
+
+/// Ends the oldest day of a window that waited in vain for the person to leave; its other days wait on.
+fn outlive(record: &mut PersonRecord, index: usize, plan: &Plan, candidates: Vec<Candidate>, at: &At<'_>) {
+    let mut window = record.windows.remove(index);
+    let oldest = window.days.pop_first();
+    let old = candidates.into_iter().filter(|one| Some(one.key.day()) == oldest && !one.awaits);
+    let ended = old.map(|one| (one.key, one.holds.err().unwrap_or(Why::SeesItself))).collect();
+    let rest = end(record, plan, &mut Sorted { ended, ..Sorted::default() }, at);
+    window.days.extend(rest);
+    if !window.days.is_empty() {
+        let due = due::due(plan, &window, Past::of(record, &window), window.opening, at).at;
+        window.due = due.max(at.now.plus(1));
+        record.windows.push(window);
+    }
+}
+
+/// Asks all that may hold a window: whether it is told without a sound, or nothing if it waits on.
+fn passes(
+    record: &mut PersonRecord,
+    index: usize,
+    plan: &Plan,
+    candidates: &mut [Candidate],
+    live: Option<bool>,
+    at: &At<'_>,
+) -> Option<bool> {
+    let window = &record.windows[index];
+    if window.is_acted_on() || !candidates.iter().any(|one| one.is_told_by(plan)) {
+        return Some(false);
+    }
+    match hold::gate(plan, record, live, at) {
+        Gate::Open { silent } => return Some(silent),
+        Gate::Until(until, why) if until < last_instant(window) => {
+            (record.windows[index].due, record.windows[index].held) = (until, Some(why));
+            return None;
+        }
+        // There is no later instant for it.
+        Gate::Until(_, why) => end_all(candidates, why.why()),
+        Gate::Ended(why) => end_all(candidates, why),
+    }
+    Some(false)
+}
+
+/// Whether a window that is due stays so: the store must have some of the marks that are owed before there are more.
+fn owes_too_much(record: &PersonRecord) -> bool {
+    !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX
+}
+
+/// Closes a window that tells nothing: whatever waits in it ends. What one closing has no room to name stays in it,
+/// and ends at the next one, for in another window it would be told.
+fn cancel(record: &mut PersonRecord, index: usize, plan: &Plan, mut candidates: Vec<Candidate>, at: &At<'_>) {
+    if owes_too_much(record) {
+        return;
+    }
+    candidates.iter_mut().for_each(|one| one.awaits = false);
+    end_all(&mut candidates, Why::Cancelled);
+    let mut window = record.windows.remove(index);
+    let mut sorted = sort(with_repeated(candidates), plan, Day(i32::MIN));
+    window.days = end(record, plan, &mut sorted, at);
+    if !window.days.is_empty() {
+        record.windows.push(window);
+    }
+}
+
+/// Tells the first entry of a window, which stays open for the others.
+fn first(
+    record: &mut PersonRecord,
+    index: usize,
+    plan: &Plan,
+    candidates: Vec<Candidate>,
+    silent: bool,
+    at: &At<'_>,
+) -> Ready {
+    let window = record.windows[index].clone();
+    let told = candidates.into_iter().filter(|one| one.is_told_by(plan)).min_by_key(|one| one.key);
+    let sorted = sort(told.into_iter().collect(), plan, Day(i32::MIN));
+    let key = sorted.told.iter().flatten().map(|(_, one)| one.key).next();
+    let id = ready_id(&window, at);
+    take(record, plan, &window, id, &sorted, at);
+    remember(record, plan, &window, at);
+    hold::note(record, plan, at);
+    let open = Window { first: key, ..window.clone() };
+    let due = due::due(plan, &open, Past::of(record, &open), open.opening, at).at;
+    // After this turn, also if all that comes after is due already: what it tells is a message of its own.
+    record.windows[index] = Window { due: due.max(at.now.plus(1)), ..open };
+    ready(id, silent, plan, &window, sorted, at)
+}
+
+/// Owes the marks of what is told, on every channel on which it counts, and tells those who follow.
+fn take(record: &mut PersonRecord, plan: &Plan, window: &Window, id: ReadyId, sorted: &Sorted, at: &At<'_>) {
+    let taken: Vec<EntryKey> = sorted.told.iter().flatten().map(|(_, candidate)| candidate.key).collect();
+    let others = plan.counts_on.iter().copied().filter(|channel| *channel != plan.channel);
+    for channel in std::iter::once(plan.channel).chain(others) {
+        window::owe(record, channel, What::Taken(id), taken.iter().copied(), at.now);
+    }
+    let days = taken.iter().map(|key| key.day()).collect();
+    escalate::after(record, plan, &window.key, &days, Some(id), at);
+}
+
+/// Nothing of a window may be told after this.
+fn last_instant(window: &Window) -> Millis {
+    window.days.first().map_or(Millis(i64::MAX), |day| day.expires().plus(-LAST_MS))
+}
+
+/// What would be told is not, for this reason.
+fn end_all(candidates: &mut [Candidate], why: Why) {
+    for one in candidates.iter_mut().filter(|one| one.holds.is_ok() && !one.awaits) {
+        one.holds = Err(why);
+    }
+}
+
+/// How many candidates still hold.
+fn count(candidates: &[Candidate]) -> u32 {
+    u32::try_from(candidates.iter().filter(|one| one.holds.is_ok()).count()).unwrap_or(u32::MAX)
+}
+
+/// What was told first is told again only beside something else.
+fn with_repeated(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    if candidates.iter().all(|one| one.repeated || one.holds.is_err() || one.awaits) {
+        candidates.retain(|one| !one.repeated);
+    }
+    candidates
+}
+
+/// The id of the Ready by which a window tells next.
+fn ready_id(window: &Window, at: &At<'_>) -> ReadyId {
+    let part = u16::from(window.first.is_some());
+    ready::id(at.tenant, at.person, &window.plan, &window.key, window.opening, part)
+}
+
+/// Notes a message for the plans that look back on what was told.
+fn remember(record: &mut PersonRecord, plan: &Plan, window: &Window, at: &At<'_>) {
+    record.keep_until = record.keep_until.max(at.now.plus(2 * DAY_MS));
+    let memory = plan.memory_ms();
+    if memory == 0 {
+        return;
+    }
+    let same = |told: &Told| told.plan == plan.name && told.key == window.key;
+    let before = record.told.iter().position(same).map(|place| record.told.remove(place));
+    record.told.retain(|told| told.until > at.now);
+    let is_anew = |before: &Told| plan.rest.is_some_and(|rest| due::is_anew(&rest, window, before));
+    let row = before.as_ref().filter(|before| !is_anew(before)).map_or(0, |before| before.row);
+    let mut instants = before.map(|before| before.at).unwrap_or_default();
+    instants.push(at.now);
+    let most = plan.alone.map_or(1, |alone| usize::from(alone.most).max(1));
+    instants.drain(..instants.len().saturating_sub(most));
+    let until = at.now.plus(memory);
+    record.keep_until = record.keep_until.max(until);
+    record.told.push(Told {
+        plan: plan.name.clone(),
+        key: window.key.clone(),
+        at: instants,
+        heard: window.last,
+        row: row.saturating_add(1),
+        until,
+    });
+    if record.told.len() > TOLD_MAX {
+        // Who is forgotten counts as not told lately: a message more, never one less.
+        record.told.remove(0);
+    }
 }
 
 /// Sorts candidates into sections, by rank, within the budgets; what lies before the look-back ends.
@@ -146,6 +367,8 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
             sorted.carried.extend(group.into_iter().map(|(_, candidate)| candidate));
         }
     }
+    // What was told first has been told, whatever there is room for.
+    sorted.carried.retain(|one| !one.repeated);
     sorted
 }
 
@@ -198,6 +421,7 @@ fn end(record: &mut PersonRecord, plan: &Plan, sorted: &mut Sorted, at: &At<'_>)
 fn carry(
     record: &mut PersonRecord,
     plan: &Plan,
+    window: &Window,
     carried: &[Candidate],
     rest: BTreeSet<Day>,
     told: Option<ReadyId>,
@@ -214,10 +438,12 @@ fn carry(
     }
     // After this instant, so that the next closing is the next one and not this one again.
     record.last_opening = record.last_opening.max(at.now);
-    window::open(record, plan, days, at);
+    let rows = u32::try_from(carried.len()).unwrap_or(u32::MAX);
+    let aim = carried.iter().filter_map(|one| one.aim).min();
+    window::open(record, plan, News { key: window.key.clone(), aim, days, rows }, at);
 }
 
-fn ready(id: ReadyId, plan: &Plan, window: &Window, sorted: Sorted, at: &At<'_>) -> Ready {
+fn ready(id: ReadyId, silent: bool, plan: &Plan, window: &Window, sorted: Sorted, at: &At<'_>) -> Ready {
     let mut entries = Vec::new();
     for group in sorted.told {
         let section = u16::try_from(group[0].0).unwrap_or(u16::MAX);
@@ -228,6 +454,7 @@ fn ready(id: ReadyId, plan: &Plan, window: &Window, sorted: Sorted, at: &At<'_>)
     let expires = entries.iter().map(|entry| entry.key.day().expires()).min().unwrap_or(at.now);
     Ready {
         id,
+        silent,
         tenant: at.tenant.clone(),
         person: at.person.clone(),
         plan: plan.name.clone(),

@@ -9,9 +9,11 @@ use std::{
 use crate::{
     entry::{EntryKey, Reason, Row},
     fault::{self, Fault},
-    id::{Person, ReadyId, SubjectRef},
+    id::{Kind, Person, ReadyId, SubjectRef},
     mark::{Channel, What, Why},
+    person::notes::{UP_TO, up_to},
     time::Millis,
+    value::State,
 };
 
 /// A person's day (or several days) as their rows say.
@@ -93,6 +95,25 @@ impl DayView {
                 }
             }
         }
+    }
+
+    /// Takes in what the person read or cleared all at once, as the house's notes of them say.
+    #[must_use]
+    pub fn with_notes(mut self, notes: &State) -> Self {
+        for (word, what) in UP_TO {
+            let of =
+                |kind: Option<&Kind>| notes.cells.get(&*up_to(word, kind)).map(|cell| Millis(cell.version));
+            let all = of(None);
+            for (key, entry) in &mut self.entries {
+                let kinds = entry.reasons.iter().filter_map(|reason| of(Some(&reason.kind)));
+                let until = kinds.chain(all).max().filter(|until| key.occurred <= *until);
+                if let Some(until) = until {
+                    let at = entry.said.entry((None, what)).or_insert(until);
+                    *at = until.max(*at);
+                }
+            }
+        }
+        self
     }
 
     /// Every entry that has a row, oldest first.
@@ -184,6 +205,11 @@ impl EntryView {
     /// Whether it still waits to be told on a channel.
     pub fn waits(&self, channel: Channel) -> bool {
         matches!(self.fate(channel), Fate::Waiting { .. })
+    }
+
+    /// Whether something was said of it on this very channel.
+    pub fn is_marked_on(&self, channel: Channel) -> bool {
+        self.said.keys().any(|(on, _)| *on == Some(channel))
     }
 
     /// Whether a Ready that took it came back with nobody knowing if it was sent.

@@ -14,6 +14,7 @@
 //! - *Bundle*: entries said in one sentence.
 //! - *Plan*: the rules by which a channel holds and releases entries.
 //! - *Window*: a person's open stretch under a plan.
+//! - *Act*: what somebody does to a window by hand: they release it or cancel it.
 //! - *Ready*: what is due for one person on one channel.
 //! - *Message*: one mail or push, rendered. *Headline*: a mail's subject line.
 //! - *Delivery*: what became of a message.
@@ -50,6 +51,10 @@ pub mod plan;
 
 pub mod closing;
 pub mod delivery;
+pub mod device;
+mod due;
+mod escalate;
+pub mod hold;
 pub mod person;
 pub mod ready;
 pub mod window;

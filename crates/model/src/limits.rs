@@ -31,6 +31,13 @@ pub const WAITING_BYTES_MAX: usize = 6 * 1024;
 /// Bytes that a closing adds to the record for what it tells and what it names as carried; what ended takes
 /// what room is left.
 pub const CLOSING_BYTES_MAX: usize = 4 * 1024;
+/// Whoever waits for a report of a message goes on without it after so long.
+pub const UNREPORTED_MS: i64 = HOUR_MS;
+/// What is held is told at the latest so long before it expires.
+pub const LAST_MS: i64 = HOUR_MS;
+const HOUR_MS: i64 = 3_600_000;
+/// Messages that a cap counts, each by its instant.
+pub const COUNTED_MAX: usize = 20;
 /// Entries that one Ready may carry; the rest is carried over.
 pub const READY_ENTRIES_MAX: usize = 60;
 /// Entry keys that one closing may name in its marks, told or ended.
@@ -41,6 +48,12 @@ pub const CARRIED_KEYS_MAX: usize = 40;
 pub const WINDOW_DAYS_MAX: usize = 21;
 /// Windows that one person may have open at once.
 pub const WINDOWS_PER_PERSON_MAX: usize = 16;
+/// What finds all of them open asks again after so long.
+pub const FULL_WAIT_MS: i64 = 60_000;
+/// Who is seen on a surface is noted at most so often: flapping is no news.
+pub const SEEN_EVERY_MS: i64 = 30_000;
+/// Keys of plans of one person whose last messages are remembered.
+pub const TOLD_MAX: usize = 24;
 /// Readys of one person that wait for another attempt or for their report.
 pub const WAITING_PER_PERSON_MAX: usize = 2;
 

@@ -9,14 +9,16 @@ use crate::{entry::EntryKey, id::ReadyId, time::Millis};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Channel {
     Email,
+    Push,
 }
 
 impl Channel {
-    pub const ALL: [Self; 1] = [Self::Email];
+    pub const ALL: [Self; 2] = [Self::Email, Self::Push];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Email => "email",
+            Self::Push => "push",
         }
     }
 
@@ -64,10 +66,20 @@ pub enum Why {
     MovedAway,
     /// An earlier message told the same subject.
     ToldBefore,
+    /// There were too few for a message.
+    TooFew,
+    /// It came in hours in which the plan tells nothing.
+    QuietHours,
+    /// The person was here and saw it for themselves.
+    SeesItself,
+    /// There were as many messages as there may be until it expired.
+    OverCap,
+    /// Somebody cancelled its window by hand.
+    Cancelled,
 }
 
 impl Why {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::NoLongerTrue,
         Self::Unfollowed,
         Self::KindGone,
@@ -83,6 +95,11 @@ impl Why {
         Self::Muted,
         Self::MovedAway,
         Self::ToldBefore,
+        Self::TooFew,
+        Self::QuietHours,
+        Self::SeesItself,
+        Self::OverCap,
+        Self::Cancelled,
     ];
 
     pub fn text(self) -> &'static str {
@@ -102,6 +119,11 @@ impl Why {
             Self::Muted => "muted",
             Self::MovedAway => "no longer near",
             Self::ToldBefore => "told before",
+            Self::TooFew => "too few for a message",
+            Self::QuietHours => "quiet hours",
+            Self::SeesItself => "was online",
+            Self::OverCap => "over a cap",
+            Self::Cancelled => "cancelled by hand",
         }
     }
 

@@ -10,7 +10,8 @@ use std::{
 
 use crate::{
     entry::{EntryKey, Row},
-    id::PlanName,
+    hold::Held,
+    id::{PlanName, ReadyId},
     limits::ID_BYTES_MAX,
     mark::Mark,
     ready::{Ready, ReadyEntry},
@@ -23,7 +24,9 @@ pub const KEY_BYTES: usize = 26;
 pub const MARK_BYTES: usize = 48;
 
 /// Bytes of an open window beside its names and days.
-const WINDOW_BYTES: usize = 49;
+const WINDOW_BYTES: usize = 93;
+/// Bytes of what is remembered of a plan's messages, beside its names and instants.
+const TOLD_BYTES: usize = 32;
 /// Bytes of a reason beside the names in it, with a score.
 const REASON_BYTES: usize = 16;
 
@@ -39,18 +42,35 @@ pub mod profile {
     pub const LANGUAGE: &str = "language";
     /// A flag: no mail, please.
     pub const EMAIL_OFF: &str = "email_off";
+    /// A flag: no push, please.
+    pub const PUSH_OFF: &str = "push_off";
     /// Where the person is.
     pub const PLACE: &str = "place";
     /// The plan by which the person wants their mail, of those that a kind offers.
     pub const EMAIL_PLAN: &str = "email_plan";
+    /// The same for push.
+    pub const PUSH_PLAN: &str = "push_plan";
+    /// The hours in which the person does not want to be disturbed, `22:00-08:00`.
+    pub const QUIET: &str = "quiet";
 }
 
 /// Names of what the house itself notes of a person: never set from outside, and empty for nearly everybody.
 pub mod notes {
+    use crate::{id::Kind, mark::What};
+
     /// A flag that outlives every retention: this person was erased.
     pub const ERASED: &str = "erased";
     /// The latest UTC day whose rows are full, as days since 1970; written by the owner alone.
     pub const FULL_DAY: &str = "full_day";
+
+    /// Flags whose version is an instant: all there was until then, or all of one kind, was read or cleared. One
+    /// cell for a page that is looked at again and again, where marks would be a row for each look.
+    pub const UP_TO: [(&str, What); 2] = [("read", What::Read), ("cleared", What::Cleared)];
+
+    /// The name of such a flag.
+    pub fn up_to(word: &str, kind: Option<&Kind>) -> String {
+        kind.map_or_else(|| word.to_owned(), |kind| format!("{word} {kind}"))
+    }
 }
 
 /// What a person can mute, as the name of the flag that says so.
@@ -93,9 +113,15 @@ pub struct PersonRecord {
     pub last_opening: Millis,
     /// The local date of each plan's last digest: a date is told once.
     pub told_on: BTreeMap<PlanName, LocalDate>,
+    /// What plans that look back on it told last, by their keys.
+    pub told: Vec<Told>,
+    /// When the last messages were that each cap counts, the last one last.
+    pub counted: BTreeMap<Arc<str>, Vec<Millis>>,
+    /// When the person was last seen on each surface.
+    pub seen: BTreeMap<Arc<str>, Millis>,
     /// Rows announced per day: a hint, counted high when announcements double.
     pub rows: BTreeMap<Day, u32>,
-    /// Until when `told_on` and `rows` matter; a record with nothing else is dropped then.
+    /// Until when `told_on`, `told` and `rows` matter; a record with nothing else is dropped then.
     pub keep_until: Millis,
 }
 
@@ -108,10 +134,73 @@ pub struct Window {
     pub key: Arc<str>,
     pub opening: Millis,
     pub due: Millis,
-    /// Somebody released it by hand: it closes now, whatever the clock says.
-    pub released: bool,
+    /// What somebody did to it by hand: it closes now, whatever the clock says.
+    pub act: Option<Act>,
+    /// The Ready that it follows, where its plan follows another.
+    pub after: Option<ReadyId>,
+    /// What kept it from being told when it was due.
+    pub held: Option<Held>,
+    /// Rows that were announced to it: a hint, counted high when announcements double.
+    pub heard: u32,
+    /// When the last of them was.
+    pub last: Millis,
+    /// The instant that it is about, as far as one knows: the first one that was announced.
+    pub aim: Option<Millis>,
+    /// The entry that was told before the others, where the plan tells one so.
+    pub first: Option<EntryKey>,
     /// The days that announcements named; a closing reads these and no others.
     pub days: BTreeSet<Day>,
+}
+
+/// What somebody does to a window by hand. Of both the later one here holds, in whatever order they come: what was
+/// cancelled is not told after all.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Act {
+    /// It tells what it holds.
+    Release,
+    /// It tells nothing, and what it holds ends.
+    Cancel,
+}
+
+/// The last messages of a plan under a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
+    pub plan: PlanName,
+    pub key: Arc<str>,
+    /// When they were decided, the last one last; no more of them than the plan looks back on.
+    pub at: Vec<Millis>,
+    /// When the last entry came that they told.
+    pub heard: Millis,
+    /// How many there were in a row.
+    pub row: u8,
+    /// From here on none of this matters.
+    pub until: Millis,
+}
+
+impl Window {
+    /// A window that opens, with nothing in it.
+    pub fn new(plan: PlanName, plan_hash: u64, key: Arc<str>, opening: Millis) -> Self {
+        Self {
+            plan,
+            plan_hash,
+            key,
+            opening,
+            due: opening,
+            act: None,
+            after: None,
+            held: None,
+            heard: 0,
+            last: opening,
+            aim: None,
+            first: None,
+            days: BTreeSet::new(),
+        }
+    }
+
+    /// Whether it closes now, whatever else would have it wait.
+    pub fn is_acted_on(&self) -> bool {
+        self.act.is_some()
+    }
 }
 
 /// A mark that is owed to a day in the store.
@@ -151,11 +240,18 @@ impl PersonRecord {
             .iter()
             .map(|w| WINDOW_BYTES + w.plan.as_str().len() + w.key.len() + 5 * w.days.len());
         let owed = self.owed.iter().map(|owed| MARK_BYTES + KEY_BYTES * owed.mark.covers.len());
-        let told = self.told_on.keys().map(|plan| 12 + plan.as_str().len());
+        let dates = self.told_on.keys().map(|plan| 12 + plan.as_str().len());
+        let told =
+            self.told.iter().map(|t| TOLD_BYTES + t.plan.as_str().len() + t.key.len() + 9 * t.at.len());
+        let counted = self.counted.iter().map(|(cap, at)| 5 + cap.len() + 10 * at.len());
+        let seen = self.seen.keys().map(|surface| 12 + surface.len());
         names
             + windows.sum::<usize>()
             + owed.sum::<usize>()
+            + dates.sum::<usize>()
             + told.sum::<usize>()
+            + counted.sum::<usize>()
+            + seen.sum::<usize>()
             + self.waiting_weight()
             + 10 * self.rows.len()
     }

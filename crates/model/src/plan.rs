@@ -1,9 +1,10 @@
 //! The rules by which a channel holds and releases entries: what the catalogue's `plans:` mean.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     id::{Kind, PlanName},
+    limits::DAY_MS,
     mark::Channel,
     time::{Day, Millis},
 };
@@ -15,11 +16,31 @@ pub struct Plan {
     /// A hash of the rules; a window names it.
     pub hash: u64,
     pub channel: Channel,
+    /// One window a person for each of these; without any there is one window.
+    pub key: Vec<KeyPart>,
     pub close: Close,
+    /// So many entries close a window before its time.
+    pub entries: Option<u16>,
+    pub first: First,
+    /// Messages that need not wait, where little was told lately.
+    pub alone: Option<Alone>,
+    pub rest: Option<Rest>,
+    /// When one of its windows is told, all are.
+    pub together: bool,
+    /// Windows open when this other plan has told, and not when something comes.
+    pub follows: Option<Follows>,
+    /// Channels on which what was told here counts as told too.
+    pub counts_on: Vec<Channel>,
+    /// Nothing holds what is urgent.
+    pub urgent: bool,
+    pub online: Option<Online>,
+    /// Unless the person has hours of their own.
+    pub quiet: Option<Quiet>,
     /// Days back that a digest reads, its own day not counted.
     pub look_back_days: u16,
-    /// With fewer than so many the window waits for the next closing.
+    /// With fewer than so many there is no message.
     pub at_least: u16,
+    pub below: Below,
     pub once_per: OncePer,
     pub sections: Vec<Section>,
 }
@@ -31,6 +52,158 @@ pub enum Close {
     Calendar { at: LocalTime, on: Weekdays, zone: ZoneRule, spread_ms: i64 },
     /// So long after it opened.
     After { ms: i64 },
+    /// When nothing came for so long, but at most so long after it opened.
+    Silence { ms: i64, most_ms: i64 },
+    /// So long before the instant that a field of the subject names; at once where that has passed.
+    Before { field: String, ms: i64 },
+    /// So long after the person was last seen anywhere; at once if they never were.
+    Away { ms: i64 },
+}
+
+/// What windows of one plan are told apart by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum KeyPart {
+    Kind,
+    Subject,
+    Actor,
+    /// A field of the subject.
+    Field(String),
+}
+
+/// What becomes of the first entry of a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum First {
+    /// It is told with the others.
+    #[default]
+    Gathered,
+    /// It is told at once, and the others when the window closes.
+    Alone,
+    /// It is told at once, and again with the others.
+    Both,
+}
+
+/// A window closes as it opens if fewer messages than `most` were told within the time before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alone {
+    pub most: u8,
+    pub within_ms: i64,
+}
+
+/// How long it is quiet after a message: what opens meanwhile closes when the rest is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rest {
+    /// After the first message in a row.
+    pub start_ms: i64,
+    /// After each further one so many times longer.
+    pub factor: u16,
+    pub most_ms: i64,
+    /// Each entry that is gathered meanwhile makes it so much longer.
+    pub each_ms: i64,
+    /// The row begins anew after so long without an entry.
+    pub reset_ms: i64,
+}
+
+/// Escalation: what some plans told and nobody came for, another tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Follows {
+    /// One at least.
+    pub plans: Vec<PlanName>,
+    /// From the report that it was delivered; if it was not, at once.
+    pub wait_ms: i64,
+}
+
+/// What a plan does while the person is here and sees for themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Online {
+    /// It waits until they have left.
+    Hold,
+    /// It looks again after a while.
+    Postpone { ms: i64 },
+    /// It tells nothing of it.
+    End,
+}
+
+/// Where a person may be seen, and for how long they count as being there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Surface {
+    pub name: Arc<str>,
+    pub online_ms: i64,
+    /// Whether somebody who holds live connections is asked before one believes it.
+    pub asks_live: bool,
+}
+
+/// Hours in which nobody is disturbed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Quiet {
+    pub hours: Hours,
+    pub zone: ZoneRule,
+    pub then: Then,
+}
+
+/// What quiet hours do to what is due in them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Then {
+    Hold,
+    /// It is told without a sound.
+    Silent,
+    End,
+}
+
+/// So many messages and no more; what is over waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cap {
+    pub name: Arc<str>,
+    pub most: u8,
+    pub per: Per,
+    /// Counted on this channel, or on all.
+    pub channel: Option<Channel>,
+    /// Counted where a plan tells one of these kinds, or any.
+    pub kinds: Vec<Kind>,
+}
+
+/// The stretch of time for which a cap counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Per {
+    /// A date on somebody's calendar.
+    Day(ZoneRule),
+    Rolling {
+        ms: i64,
+    },
+}
+
+impl Per {
+    /// For how long a message counts, at most.
+    pub fn length_ms(&self) -> i64 {
+        match self {
+            Self::Day(_) => 2 * DAY_MS,
+            Self::Rolling { ms } => *ms,
+        }
+    }
+}
+
+/// What becomes of entries that are too few for a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Below {
+    /// They wait for the next closing.
+    #[default]
+    Carried,
+    /// They are not told on this channel.
+    Ended,
+}
+
+impl Rest {
+    /// The rest after so many messages in a row, with nothing gathered.
+    pub fn after(&self, row: u8) -> i64 {
+        let times = (1..row).fold(1_i64, |times, _| times.saturating_mul(i64::from(self.factor)));
+        self.start_ms.saturating_mul(times).min(self.most_ms)
+    }
+}
+
+impl Close {
+    /// Whether windows close at times of day.
+    pub fn is_calendar(&self) -> bool {
+        matches!(self, Self::Calendar { .. })
+    }
 }
 
 /// Days of a week, Monday first; never none.
@@ -62,6 +235,35 @@ impl Weekdays {
 pub struct LocalTime {
     pub hour: u8,
     pub minute: u8,
+}
+
+impl LocalTime {
+    /// `09:00`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (hour, minute) = text.split_once(':')?;
+        let digits = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit());
+        if !digits(hour) || !digits(minute) {
+            return None;
+        }
+        let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
+        (hour < 24 && minute < 60).then_some(Self { hour, minute })
+    }
+}
+
+/// From one time on a wall to another, across midnight where the second is not after the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hours {
+    pub from: LocalTime,
+    pub to: LocalTime,
+}
+
+impl Hours {
+    /// `22:00-08:00`; all day is no stretch of it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (from, to) = text.split_once('-')?;
+        let (from, to) = (LocalTime::parse(from)?, LocalTime::parse(to)?);
+        (from != to).then_some(Self { from, to })
+    }
 }
 
 /// Whose wall.
@@ -111,9 +313,73 @@ pub enum Order {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Plans {
     pub by_name: BTreeMap<PlanName, Plan>,
+    pub surfaces: Vec<Surface>,
+    pub caps: Vec<Cap>,
+}
+
+impl Plans {
+    /// The plans at the beginning of those that follow each other, which kinds name; of one that follows none it is
+    /// itself.
+    pub fn firsts_of<'a>(&'a self, plan: &'a Plan) -> Vec<&'a Plan> {
+        let mut firsts = vec![plan];
+        // A circle is a slip that no catalogue is loaded with; this ends all the same.
+        for _ in 0..self.by_name.len() {
+            let before = |plan: &'a Plan| match &plan.follows {
+                Some(follows) => follows.plans.iter().filter_map(|name| self.by_name.get(name)).collect(),
+                None => vec![plan],
+            };
+            firsts = firsts.into_iter().flat_map(before).collect();
+            firsts.dedup_by(|a, b| a.name == b.name);
+        }
+        firsts
+    }
+
+    /// A plan and those that follow it, however far.
+    pub fn chain_of<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Plan> {
+        let is_after = |other: &&Plan| self.firsts_of(other).iter().any(|first| first.name == plan.name);
+        self.by_name.values().filter(is_after).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The longest absence that a plan waits for.
+    pub fn away_ms(&self) -> i64 {
+        let away = |plan: &Plan| if let Close::Away { ms } = plan.close { ms } else { 0 };
+        self.by_name.values().map(away).max().unwrap_or(0)
+    }
 }
 
 impl Plan {
+    /// A plan of which nothing is said beside this: it tells no kind yet.
+    pub fn new(name: PlanName, channel: Channel, close: Close) -> Self {
+        Self {
+            name,
+            hash: 0,
+            channel,
+            key: Vec::new(),
+            close,
+            entries: None,
+            first: First::Gathered,
+            alone: None,
+            rest: None,
+            together: false,
+            follows: None,
+            counts_on: Vec::new(),
+            urgent: false,
+            online: None,
+            quiet: None,
+            look_back_days: 7,
+            at_least: 1,
+            below: Below::Carried,
+            once_per: OncePer::Event,
+            sections: Vec::new(),
+        }
+    }
+
+    /// For how long after a message it matters when that was.
+    pub fn memory_ms(&self) -> i64 {
+        let alone = self.alone.map_or(0, |alone| alone.within_ms);
+        self.rest.map_or(alone, |rest| alone.max(rest.most_ms.saturating_add(rest.reset_ms)))
+    }
+
     /// The first section that tells this kind.
     pub fn section_of(&self, kind: &Kind) -> Option<usize> {
         self.sections.iter().position(|section| section.kinds.contains(kind))

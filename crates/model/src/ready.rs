@@ -21,6 +21,8 @@ pub struct Ready {
     pub key: Arc<str>,
     pub opening: Millis,
     pub channel: Channel,
+    /// Told without a sound, where the channel can make one.
+    pub silent: bool,
     /// Counts the tries at delivering this same Ready, from 0.
     pub attempt: u16,
     pub due: Millis,

@@ -1,5 +1,10 @@
 //! Tests of the fold and of the step, as data behind one `check`.
 
+mod by_hand;
+mod escalation;
+mod holds;
+mod windows;
+
 use std::sync::Arc;
 
 use crate::{
@@ -10,10 +15,10 @@ use crate::{
     delivery::{Delivery, Outcome},
     fold::fold,
     limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX},
-    person::PersonRecord,
+    person::{Act, PersonRecord},
     plan::{Close, LocalTime, OncePer, Order, Plan, Plans, Section, Weekdays, ZoneRule},
     ready::Ready,
-    window::{At, Effects, Input, step},
+    window::{At, Effects, Input, Wanted, step},
 };
 
 fn key(ms: i64, n: u8) -> EntryKey {
@@ -123,6 +128,7 @@ struct Bench {
     zone: Zone,
     plans: Plans,
     record: PersonRecord,
+    live: Option<bool>,
 }
 
 const NINE: i64 = 9 * HOUR_MS;
@@ -140,14 +146,11 @@ impl Bench {
     fn new(most: u16, at_least: u16) -> Self {
         let kinds = vec![Kind::new("news").unwrap()];
         let plan = Plan {
-            name: PlanName::new("morning").unwrap(),
             hash: 1,
-            channel: Channel::Email,
-            close: at_nine(Weekdays::ALL, 0),
-            look_back_days: 7,
             at_least,
             once_per: OncePer::Mail,
             sections: vec![Section { title: "New".into(), kinds, most, order: Order::Newest }],
+            ..Plan::new(morning(), Channel::Email, at_nine(Weekdays::ALL, 0))
         };
         let mut plans = Plans::default();
         plans.by_name.insert(plan.name.clone(), plan);
@@ -159,6 +162,7 @@ impl Bench {
             zone: Zone::UTC,
             plans,
             record: PersonRecord::default(),
+            live: None,
         }
     }
 
@@ -169,6 +173,10 @@ impl Bench {
         bench
     }
 
+    fn plan(&self) -> &Plan {
+        &self.plans.by_name[&morning()]
+    }
+
     fn step(&mut self, now: i64, input: Input<'_>) -> Effects {
         let at = At {
             tenant: &self.tenant,
@@ -177,6 +185,7 @@ impl Bench {
             zone: &self.zone,
             zones: &self.zones,
             plans: &self.plans,
+            quiet: None,
         };
         let (record, effects) = step(&self.record, input, &at);
         self.record = record;
@@ -184,11 +193,20 @@ impl Bench {
     }
 
     fn announce(&mut self, now: i64, day: i32) -> Effects {
-        self.step(now, Input::Announced { day: Day(day), rows: 1, plans: &[morning()] })
+        self.announce_to(now, day, "", None)
+    }
+
+    fn announce_to(&mut self, now: i64, day: i32, key: &str, aim: Option<i64>) -> Effects {
+        let wanted = [Wanted { plan: morning(), key: key.into(), aim: aim.map(Millis) }];
+        self.step(now, Input::Announced { day: Day(day), rows: 1, wanted: &wanted })
     }
 
     fn release(&mut self, now: i64, when: i64) {
-        self.step(now, Input::Released { plan: &morning(), at: Millis(when) });
+        self.by_hand(now, Act::Release, None, when);
+    }
+
+    fn by_hand(&mut self, now: i64, act: Act, key: Option<&str>, when: i64) {
+        self.step(now, Input::ByHand { act, plan: &morning(), key, at: Millis(when) });
     }
 
     /// When the one open window is due.
@@ -199,7 +217,7 @@ impl Bench {
 
     fn close(&mut self, now: i64, candidates: Vec<Candidate>) -> Vec<Ready> {
         let window = self.record.windows[0].clone();
-        self.step(now, Input::Due { window: &window, candidates }).ready
+        self.step(now, Input::Due { window: &window, joined: &[], candidates, live: self.live }).ready
     }
 }
 
@@ -207,7 +225,18 @@ fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), Why>) -> Candidate
     let subject = SubjectRef::new(subject).unwrap();
     let reasons = if holds.is_ok() { vec![reason("author:1")] } else { Vec::new() };
     #[allow(clippy::cast_precision_loss, reason = "small numbers")]
-    Candidate { key: key(ms, n), subject, reasons, rank: ms as f64, holds, maybe: false, awaits: false }
+    Candidate {
+        key: key(ms, n),
+        subject,
+        reasons,
+        rank: ms as f64,
+        holds,
+        maybe: false,
+        awaits: false,
+        aim: None,
+        repeated: false,
+        told: None,
+    }
 }
 
 #[test]
@@ -394,7 +423,7 @@ fn a_released_window_closes_now() {
     let ready = bench.close(3_000, two);
     assert_eq!(ready[0].entries.len(), 1);
     assert_eq!(bench.due(), NINE + DAY_MS, "today is told");
-    assert!(!bench.record.windows[0].released);
+    assert_eq!(bench.record.windows[0].act, None);
 }
 
 #[test]
@@ -439,15 +468,20 @@ fn a_release_that_is_read_again_closes_no_later_window() {
         let mut bench = Bench::new(1, 1);
         bench.announce(1_000, 0);
         bench.release(now, when);
-        assert!(bench.record.windows[0].released, "{when} at {now}");
+        assert!(bench.record.windows[0].is_acted_on(), "{when} at {now}");
         let two = vec![candidate(1, 1, "work:1", Ok(())), candidate(2, 2, "work:2", Ok(()))];
         assert_eq!(bench.close(now, two).len(), 1);
         bench.announce(later, 0);
         bench.release(later, when);
-        assert!(!bench.record.windows[0].released, "{when} at {now}, and again at {later}");
+        assert!(!bench.record.windows[0].is_acted_on(), "{when} at {now}, and again at {later}");
         // A release of its own does.
         bench.release(later + 1, later + 1);
-        assert_eq!(bench.record.windows[0].released, later >= when, "{when}, and another at {}", later + 1);
+        assert_eq!(
+            bench.record.windows[0].is_acted_on(),
+            later >= when,
+            "{when}, and another at {}",
+            later + 1
+        );
     };
     check(2_000, 1_500, 3_000);
     check(2_000, 2_000, 2_000);
@@ -460,7 +494,8 @@ fn a_release_that_is_read_again_closes_no_later_window() {
     bench.announce(2_000, 0);
     let before = bench.record.clone();
     bench.release(2_500, 1_999);
-    bench.step(2_500, Input::Released { plan: &PlanName::new("evening").unwrap(), at: Millis(2_500) });
+    let evening = PlanName::new("evening").unwrap();
+    bench.step(2_500, Input::ByHand { act: Act::Cancel, plan: &evening, key: None, at: Millis(2_500) });
     assert_eq!(bench.record, before);
     // Whatever a release says of its time, windows stay where they can close.
     bench.release(3_000, i64::MAX);
@@ -568,11 +603,11 @@ fn marks_leave_the_record_when_the_store_has_them() {
 #[test]
 fn a_day_becomes_full_once() {
     let mut bench = Bench::new(8, 1);
-    let plans = [morning()];
+    let wanted = [Wanted { plan: morning(), key: "".into(), aim: None }];
     let mut full = Vec::new();
     for _ in 0..5 {
         let rows = DAY_ROWS_FULL / 3;
-        full.extend(bench.step(1_000, Input::Announced { day: Day(0), rows, plans: &plans }).full);
+        full.extend(bench.step(1_000, Input::Announced { day: Day(0), rows, wanted: &wanted }).full);
     }
     assert_eq!(full, [Day(0)]);
 }

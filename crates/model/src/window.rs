@@ -9,16 +9,18 @@ use crate::{
     civil::{self, Zone},
     closing::{self, Candidate},
     delivery::{Delivery, Outcome},
+    due::{self, Past},
     entry::EntryKey,
+    escalate,
     fault::{self, Fault},
     id::{Person, PlanName, Tenant},
     limits::{
-        AHEAD_MS_MAX, ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, LAST_CALL_MS, LATE_MS_MAX, WAITING_BYTES_MAX,
-        WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX,
+        AHEAD_MS_MAX, ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, FULL_WAIT_MS, LATE_MS_MAX, SEEN_EVERY_MS,
+        WAITING_BYTES_MAX, WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX, WINDOWS_PER_PERSON_MAX,
     },
     mark::{Channel, Mark, What, Why},
-    person::{LocalDate, Owed, PersonRecord, Waiting, Window},
-    plan::{Close, Plan, Plans, ZoneRule},
+    person::{Act, Owed, PersonRecord, Waiting, Window},
+    plan::{Hours, Plan, Plans},
     ready::Ready,
     time::{Day, Millis},
 };
@@ -34,24 +36,46 @@ pub struct At<'a> {
     /// Zones that plans name.
     pub zones: &'a civil::Zones,
     pub plans: &'a Plans,
+    /// The person's own quiet hours, in their own zone, in place of those of plans that have some.
+    pub quiet: Option<Hours>,
 }
 
 /// What a step answers to.
 pub enum Input<'a> {
-    /// Rows were written into a day; these plans care.
-    Announced { day: Day, rows: u32, plans: &'a [PlanName] },
+    /// Rows were written into a day; these windows want them.
+    Announced { day: Day, rows: u32, wanted: &'a [Wanted] },
     /// Something changed that instants depend on: the person's zone.
     Moved,
-    /// Somebody released the window of a plan by hand, at this instant: what opened later is not meant.
-    Released { plan: &'a PlanName, at: Millis },
+    /// Somebody released or cancelled windows of a plan by hand, the one with this key or all of them, at this
+    /// instant: what opened later is not meant.
+    ByHand { act: Act, plan: &'a PlanName, key: Option<&'a str>, at: Millis },
     /// A window is due, and this is what its days hold.
-    Due { window: &'a Window, candidates: Vec<Candidate> },
+    Due {
+        window: &'a Window,
+        /// Other windows of its plan that are told with it; the days are theirs too.
+        joined: &'a [Window],
+        candidates: Vec<Candidate>,
+        /// Whether the person has a live connection, where somebody was asked.
+        live: Option<bool>,
+    },
+    /// The person was seen on a surface.
+    Seen { surface: &'a Arc<str>, at: Millis },
     /// A Ready that was deferred may be issued again.
     Again,
     /// The sender says what became of a Ready.
     Reported(&'a Delivery),
     /// The store has these marks.
     Acknowledged(&'a [Owed]),
+}
+
+/// A window that entries belong to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Wanted {
+    pub plan: PlanName,
+    /// Of the plan's windows the one with this key.
+    pub key: Arc<str>,
+    /// The instant that it is about, where the plan closes before one.
+    pub aim: Option<Millis>,
 }
 
 /// What a step wants done, beside the new record.
@@ -67,17 +91,21 @@ pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonReco
     let mut record = record.clone();
     let mut effects = Effects::default();
     match input {
-        Input::Announced { day, rows, plans } => {
+        Input::Announced { day, rows, wanted } => {
             effects.full = count(&mut record, day, rows, at.now);
-            for plan in plans.iter().filter_map(|name| at.plans.by_name.get(name)) {
-                open(&mut record, plan, [day], at);
+            for Wanted { plan, key, aim } in wanted {
+                let Some(plan) = at.plans.by_name.get(plan).filter(|plan| plan.follows.is_none()) else {
+                    continue;
+                };
+                open(&mut record, plan, News { key: key.clone(), aim: *aim, rows, days: [day].into() }, at);
             }
         }
         Input::Moved => retime(&mut record, at),
-        Input::Released { plan, at: when } => release(&mut record, plan, when, at.now),
-        Input::Due { window, candidates } => {
-            effects.ready = closing::close(&mut record, window, candidates, at);
+        Input::ByHand { act, plan, key, at: when } => by_hand(&mut record, act, (plan, key), when, at.now),
+        Input::Due { window, joined, candidates, live } => {
+            effects.ready = closing::close(&mut record, window, joined, candidates, live, at);
         }
+        Input::Seen { surface, at: when } => seen(&mut record, surface, when, at),
         Input::Again => effects.ready = again(&mut record, at.now),
         Input::Reported(delivery) => reported(&mut record, delivery, at),
         Input::Acknowledged(owed) => record.owed.retain(|mine| !owed.contains(mine)),
@@ -99,128 +127,115 @@ fn count(record: &mut PersonRecord, day: Day, rows: u32, now: Millis) -> Option<
     (before < DAY_ROWS_FULL && after >= DAY_ROWS_FULL).then_some(day)
 }
 
+/// Rows that are announced to a window.
+pub(crate) struct News {
+    pub key: Arc<str>,
+    pub aim: Option<Millis>,
+    pub days: BTreeSet<Day>,
+    pub rows: u32,
+}
+
 /// Opens the plan's window, or joins the one that is open.
-pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, days: impl IntoIterator<Item = Day>, at: &At<'_>) {
-    let key: Arc<str> = "".into();
-    let told = record.told_on.get(&plan.name).copied();
-    if let Some(window) =
-        record.windows.iter_mut().find(|window| window.plan == plan.name && window.key == key)
-    {
-        window.days.extend(days);
-        while window.days.len() > WINDOW_DAYS_MAX {
-            window.days.pop_first();
-        }
-        window.due = window.due.min(last_call(window));
-        return;
+///
+/// A person has so many windows and no more. What wants another one waits in the plan's window without a key, whose
+/// closing tells nothing of it and finds where it belongs by then.
+pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, mut news: News, at: &At<'_>) {
+    let place = |key: &str| record.windows.iter().position(|w| w.plan == plan.name && *w.key == *key);
+    let mut place_of = place(&news.key);
+    let is_full = place_of.is_none() && record.windows.len() >= WINDOWS_PER_PERSON_MAX;
+    let waits = is_full && !news.key.is_empty();
+    if waits {
+        news.key = "".into();
+        place_of = place("");
     }
-    // Strictly increasing, so that two windows opened at one instant are still two.
-    let opening = at.now.max(record.last_opening.plus(1));
-    record.last_opening = opening;
-    let days = days.into_iter().collect();
-    let (name, plan_hash) = (plan.name.clone(), plan.hash);
-    let mut window = Window { plan: name, plan_hash, key, opening, due: opening, released: false, days };
-    window.due = due(plan, &window, told, opening, at).at;
+    let window = match place_of {
+        Some(index) => record.windows.remove(index),
+        None => {
+            // Strictly increasing, so that two windows opened at one instant are still two.
+            record.last_opening = at.now.max(record.last_opening.plus(1));
+            Window::new(plan.name.clone(), plan.hash, news.key.clone(), record.last_opening)
+        }
+    };
+    let mut window = joined(window, news, plan, record, at);
+    if waits {
+        window.due = window.due.max(at.now.plus(FULL_WAIT_MS)).min(due::last_call(&window));
+    }
     record.windows.push(window);
 }
 
-/// The last instant of a window, before its oldest day expires: nothing may expire untold.
-fn last_call(window: &Window) -> Millis {
-    let oldest = window.days.first().map_or(Millis(i64::MAX), |day| day.expires().plus(-LAST_CALL_MS));
-    oldest.max(window.opening)
+/// A window with what was announced to it.
+fn joined(mut window: Window, news: News, plan: &Plan, record: &PersonRecord, at: &At<'_>) -> Window {
+    let is_new = window.days.is_empty();
+    window.days.extend(news.days);
+    while window.days.len() > WINDOW_DAYS_MAX {
+        window.days.pop_first();
+    }
+    window.heard = window.heard.saturating_add(news.rows);
+    window.last = window.last.max(at.now);
+    window.aim = window.aim.into_iter().chain(news.aim).min();
+    let past = Past::of(record, &window);
+    if is_new || !(window.is_acted_on() || plan.close.is_calendar()) {
+        window.due = due::due(plan, &window, past, window.opening, at).at;
+    } else if let Some(sooner) = due::sooner(plan, &window, past) {
+        // The instant of a calendar stays, and is asked for its zone when it has come.
+        window.due = window.due.min(sooner);
+    }
+    window.due = window.due.min(due::last_call(&window));
+    window
 }
 
 /// The plan of these days is not in the catalogue any more: every plan there is looks at them, and tells or
 /// ends what is its own.
 pub(crate) fn open_any(record: &mut PersonRecord, days: &BTreeSet<Day>, at: &At<'_>) {
     for plan in at.plans.by_name.values() {
-        open(record, plan, days.iter().copied(), at);
+        // Of a plan whose windows have keys this is none of them: its closing finds those that are meant.
+        open(record, plan, News { key: "".into(), aim: None, days: days.clone(), rows: 0 }, at);
     }
-}
-
-/// When a window closes.
-pub(crate) struct Due {
-    pub at: Millis,
-    /// The local date that it then stands for, if its plan keeps to a calendar.
-    pub date: Option<LocalDate>,
-}
-
-/// When a window closes if `from` has come.
-pub(crate) fn due(plan: &Plan, window: &Window, told: Option<LocalDate>, from: Millis, at: &At<'_>) -> Due {
-    let last_call = last_call(window);
-    match &plan.close {
-        Close::After { ms } => Due { at: window.opening.plus(*ms).min(last_call), date: None },
-        Close::Calendar { at: time, on, zone, spread_ms } => {
-            let zone = whose(zone, at);
-            let (date, instant) = civil::next_on(from, told, *time, *on, &zone);
-            let instant = instant.plus(spread(plan, *spread_ms, date, at));
-            if last_call < instant {
-                return Due { at: last_call, date: Some(civil::local_date(last_call, &zone)) };
-            }
-            Due { at: instant, date: Some(date) }
-        }
-    }
-}
-
-/// When a window that is about to close would close under the zone of this moment, and the date. A sending
-/// hour that began within its spread is still that hour.
-pub(crate) fn due_again(plan: &Plan, window: &Window, told: Option<LocalDate>, at: &At<'_>) -> Due {
-    let spread_ms = match &plan.close {
-        Close::Calendar { spread_ms, .. } => *spread_ms,
-        Close::After { .. } => 0,
-    };
-    if !window.released {
-        return due(plan, window, told, window.opening.max(window.due.plus(-spread_ms)), at);
-    }
-    // What was released is due. It stands for the date that it came before, so that this date has no second
-    // one; but not for a later date than today, for what is released on Wednesday does not take Monday's place.
-    let regular = due(plan, window, told, window.opening.max(at.now.plus(-spread_ms)), at);
-    let today = match &plan.close {
-        Close::Calendar { zone, .. } => civil::local_date(at.now, &whose(zone, at)),
-        Close::After { .. } => LocalDate::MAX,
-    };
-    Due { at: window.due, date: regular.date.map(|date| date.min(today)) }
-}
-
-/// The zone that a plan means.
-fn whose(zone: &ZoneRule, at: &At<'_>) -> Zone {
-    match zone {
-        ZoneRule::Person => at.zone.clone(),
-        ZoneRule::Fixed(name) => at.zones.get_or_utc(Some(name)),
-    }
-}
-
-/// A person's own place within the spread of a sending hour, the same for the same date.
-fn spread(plan: &Plan, spread_ms: i64, date: LocalDate, at: &At<'_>) -> i64 {
-    if spread_ms <= 0 {
-        return 0;
-    }
-    let text = format!("{}\0{}\0{}\0{date}", at.tenant, at.person, plan.name);
-    let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes()) >> 1;
-    i64::try_from(hash).unwrap_or(0) % spread_ms
 }
 
 /// Derives again every due instant that has not come. One that has stays: it closes as soon as its
 /// partition is read, and is asked for its zone once more then.
 fn retime(record: &mut PersonRecord, at: &At<'_>) {
-    let open = record.windows.iter_mut().filter(|window| window.due > at.now && !window.released);
-    for window in open {
+    let mut windows = std::mem::take(&mut record.windows);
+    for window in windows.iter_mut().filter(|window| window.due > at.now && !window.is_acted_on()) {
         let Some(plan) = at.plans.by_name.get(&window.plan) else { continue };
-        let from = match &plan.close {
-            Close::Calendar { spread_ms, .. } => window.opening.max(at.now.plus(-spread_ms)),
-            Close::After { .. } => window.opening,
-        };
-        window.due = due(plan, window, record.told_on.get(&window.plan).copied(), from, at).at;
+        window.due = due::retimed(plan, window, Past::of(record, window), at);
     }
+    record.windows = windows;
 }
 
-/// Makes the plan's window due now. Whatever opens from here on opened later than the release, so the same
-/// release, read once more, does not mean it.
-fn release(record: &mut PersonRecord, plan: &PlanName, when: Millis, now: Millis) {
+/// Notes where the person was. Windows that wait for them to leave are not touched: they ask when they are due.
+/// Who is seen again and again is noted once a while: it costs a record each time, and tells hardly more.
+fn seen(record: &mut PersonRecord, surface: &Arc<str>, when: Millis, at: &At<'_>) {
+    let Some(known) = at.plans.surfaces.iter().find(|known| known.name == *surface) else { return };
+    let when = when.min(at.now.plus(AHEAD_MS_MAX));
+    // Whoever comes for what they were told just now comes for it.
+    let is_told = record.windows.iter().any(|window| window.after.is_some());
+    if !is_told && record.seen.get(surface).is_some_and(|last| when.since(*last) < SEEN_EVERY_MS) {
+        return;
+    }
+    let last = record.seen.entry(surface.clone()).or_insert(when);
+    *last = (*last).max(when);
+    // As long as somebody asks how long ago it was.
+    record.keep_until = record.keep_until.max(last.plus(known.online_ms.max(at.plans.away_ms())));
+}
+
+/// Makes the plan's windows due now. Whatever opens from here on opened later than the act, so the same act, read
+/// once more, does not mean it.
+fn by_hand(
+    record: &mut PersonRecord,
+    act: Act,
+    (plan, key): (&PlanName, Option<&str>),
+    when: Millis,
+    now: Millis,
+) {
     // Another machine's clock may be ahead, but not by more than events may be.
     let when = when.min(now.plus(AHEAD_MS_MAX));
-    let meant = |window: &&mut Window| window.plan == *plan && window.opening <= when;
+    let meant = |window: &&mut Window| {
+        window.plan == *plan && key.is_none_or(|key| *window.key == *key) && window.opening <= when
+    };
     for window in record.windows.iter_mut().filter(meant) {
-        window.released = true;
+        window.act = window.act.max(Some(act));
         window.due = window.due.min(now);
         record.last_opening = record.last_opening.max(when);
     }
@@ -237,6 +252,7 @@ fn again(record: &mut PersonRecord, now: Millis) -> Vec<Ready> {
 /// What became of a Ready: marks are owed, and what came back opens a window in the same turn.
 fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
     let ready = delivery.ready;
+    escalate::reported(record, delivery, at);
     match &delivery.outcome {
         Outcome::Sent { left } | Outcome::Nothing { left } | Outcome::Refused { left } => {
             owe_left(record, delivery, left);
@@ -289,7 +305,9 @@ fn give_back(record: &mut PersonRecord, delivery: &Delivery, keys: &[EntryKey], 
     }
     let days: BTreeSet<Day> = keys.iter().map(|key| key.day()).collect();
     match at.plans.by_name.get(&delivery.plan) {
-        Some(plan) => open(record, plan, days, at),
+        Some(plan) => {
+            open(record, plan, News { key: delivery.key.clone(), aim: None, days, rows: 0 }, at);
+        }
         None => open_any(record, &days, at),
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use catalogue::{Audience, Catalogue, KindDef, Problem, Problems, SUBJECT};
 use minijinja::UndefinedBehavior;
 use model::{
-    Because, Kind, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone, entry::Score,
-    person::profile, plan::Plan,
+    Because, Channel, Kind, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone,
+    entry::Score, person::profile, plan::Plan,
 };
 
 use crate::{
@@ -119,7 +119,7 @@ impl Renderer {
                 more: usize::from(full),
             })
             .collect();
-        self.mail(&MailInput {
+        let input = MailInput {
             plan: &plan.name,
             name: full.then_some("Ann"),
             zone: &Zone::UTC,
@@ -128,9 +128,13 @@ impl Renderer {
             related: &subjects,
             persons: &persons(full),
             place: full.then_some(PLACE),
+            variant: u64::from(full),
             unsubscribe: full.then_some("https://example.com/u/token"),
-        })
-        .map(|_| ())
+        };
+        match plan.channel {
+            Channel::Email => self.mail(&input).map(drop),
+            Channel::Push => self.push(&input).map(drop),
+        }
     }
 }
 

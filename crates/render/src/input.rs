@@ -23,6 +23,8 @@ pub struct MailInput<'a> {
     pub persons: &'a BTreeMap<Person, State>,
     /// Where the reader is, for saying how far something is from them.
     pub place: Option<Place>,
+    /// What texts choose their variants by; the same message has the same.
+    pub variant: u64,
     /// The link by which the reader asks for no more mail.
     pub unsubscribe: Option<&'a str>,
 }
@@ -59,10 +61,21 @@ pub struct Rendered {
     pub text: String,
 }
 
-/// Why a mail could not be rendered: its parts are not in the catalogue, or a text ran into a limit.
+/// A push, in the words of every platform.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RenderedPush {
+    pub headline: String,
+    pub body: String,
+    pub longer: String,
+    /// Addresses that can be given to a device as they are.
+    pub image: Option<String>,
+    pub opens: Option<String>,
+}
+
+/// Why a message could not be rendered: its parts are not in the catalogue, or a text ran into a limit.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RenderError {
-    #[error("there is no mail for plan `{0}`")]
+    #[error("there are no words for plan `{0}`")]
     NoPlan(PlanName),
     #[error("there is no kind `{0}`")]
     NoKind(Kind),

@@ -25,5 +25,5 @@ mod why;
 #[cfg(test)]
 mod tests;
 
-pub use input::{ItemInput, MailInput, RenderError, Rendered, SectionInput};
+pub use input::{ItemInput, MailInput, RenderError, Rendered, RenderedPush, SectionInput};
 pub use renderer::Renderer;

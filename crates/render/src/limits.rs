@@ -16,3 +16,7 @@ pub const PREHEADER_CHARS_MAX: usize = 200;
 pub const SAYS_CHARS_MAX: usize = 1_000;
 /// Columns of the text part.
 pub const TEXT_WIDTH: usize = 72;
+/// Characters that a push says; a lock screen shows fewer.
+pub const BODY_CHARS_MAX: usize = 240;
+/// Characters of its longer words: what a provider takes is 4 KiB in all.
+pub const LONGER_CHARS_MAX: usize = 1_000;

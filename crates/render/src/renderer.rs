@@ -7,7 +7,7 @@ use std::{
     ops::Range,
 };
 
-use catalogue::{Catalogue, KindDef, Mail, OTHER, Problem, Problems, problem::Source};
+use catalogue::{Catalogue, KindDef, Mail, OTHER, Problem, Problems, Push, VARIANT, problem::Source};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
@@ -15,9 +15,12 @@ use model::PlanName;
 
 use crate::{
     clean, filters,
-    input::{ItemInput, MailInput, RenderError, Rendered},
+    input::{ItemInput, MailInput, RenderError, Rendered, RenderedPush},
     layout::{self, Layout},
-    limits::{FUEL, HEADLINE_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX, RECURSION_MAX, SAYS_CHARS_MAX},
+    limits::{
+        BODY_CHARS_MAX, FUEL, HEADLINE_CHARS_MAX, LONGER_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX,
+        RECURSION_MAX, SAYS_CHARS_MAX,
+    },
     values::{Moment, Named, Views, web_address},
     why::Telling,
 };
@@ -37,7 +40,45 @@ enum Part<'a> {
     Headline(&'a PlanName, &'a Mail),
     Preheader(&'a PlanName, &'a Mail),
     Says(&'a KindDef),
+    Push(&'a PlanName, &'a Push, PushPart),
 }
+
+/// A part of a push.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PushPart {
+    Headline,
+    Body,
+    Longer,
+    Image,
+    Opens,
+}
+
+impl PushPart {
+    const ALL: [Self; 5] = [Self::Headline, Self::Body, Self::Longer, Self::Image, Self::Opens];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Headline => "headline",
+            Self::Body => "body",
+            Self::Longer => "longer",
+            Self::Image => "image",
+            Self::Opens => "opens",
+        }
+    }
+
+    fn of(self, push: &Push) -> &str {
+        match self {
+            Self::Headline => &push.headline,
+            Self::Body => &push.body,
+            Self::Longer => &push.longer,
+            Self::Image => &push.image,
+            Self::Opens => &push.opens,
+        }
+    }
+}
+
+/// Variants are numbers below this, which so many texts as ten can be taken from evenly.
+const VARIANTS: u64 = 2_520;
 
 /// How a message ends about what is not there; of which kind, a check knows.
 pub(crate) const NOT_THERE: &str = "is not there";
@@ -81,6 +122,11 @@ impl Renderer {
                 Err(found) => problems.extend(found.0),
             }
         }
+        for (plan, push) in &catalogue.pushes {
+            for part in PushPart::ALL {
+                renderer.add(Part::Push(plan, push, part), part.of(push), &mut problems);
+            }
+        }
         problems.settle().map(|()| renderer)
     }
 
@@ -109,6 +155,27 @@ impl Renderer {
         Ok(Rendered { headline, preheader, html, text })
     }
 
+    /// Renders one push.
+    pub fn push(&self, input: &MailInput<'_>) -> Result<RenderedPush, RenderError> {
+        let plan = input.plan;
+        let push = self.catalogue.pushes.get(plan).ok_or_else(|| RenderError::NoPlan(plan.clone()))?;
+        let roots = self.roots(input)?;
+        let line = |part, most| {
+            Ok::<_, RenderError>(clean::line(&self.render(Part::Push(plan, push, part), &roots)?, most))
+        };
+        let address = |part| {
+            let address = web_address(self.render(Part::Push(plan, push, part), &roots)?.trim());
+            Ok::<_, RenderError>((!address.is_empty()).then_some(address))
+        };
+        Ok(RenderedPush {
+            headline: line(PushPart::Headline, HEADLINE_CHARS_MAX)?,
+            body: line(PushPart::Body, BODY_CHARS_MAX)?,
+            longer: line(PushPart::Longer, LONGER_CHARS_MAX)?,
+            image: address(PushPart::Image)?,
+            opens: address(PushPart::Opens)?,
+        })
+    }
+
     fn roots(&self, input: &MailInput<'_>) -> Result<Roots, RenderError> {
         let mut views = Views::new(&self.catalogue, input.zone, input.due, input.related);
         let telling = Telling { catalogue: &self.catalogue, persons: input.persons, place: input.place };
@@ -117,7 +184,7 @@ impl Renderer {
         for section in input.sections.iter().filter(|section| !section.items.is_empty()) {
             let mut items = Vec::new();
             for item in &section.items {
-                items.push(self.item(item, &telling, &mut views)?);
+                items.push(self.item(item, input.variant, &telling, &mut views)?);
             }
             all.extend(items.iter().cloned());
             let title = clean::value(section.title);
@@ -137,6 +204,7 @@ impl Renderer {
                     .map_or(Scripted::UNDEFINED, Scripted::from_object),
             ),
             ("count", Scripted::from(all.len())),
+            (VARIANT, Scripted::from(input.variant % VARIANTS)),
             ("plan", Scripted::from(input.plan.as_str())),
             ("items", Scripted::from(all)),
             ("sections", Scripted::from(sections)),
@@ -150,6 +218,7 @@ impl Renderer {
     fn item<'a>(
         &self,
         item: &ItemInput<'a>,
+        variant: u64,
         telling: &Telling<'_>,
         views: &mut Views<'a>,
     ) -> Result<Scripted, RenderError> {
@@ -160,6 +229,9 @@ impl Renderer {
             views.references(item.subject, item.state).into_iter().collect();
         let other = telling.other(item);
         roots.insert("subject".to_string(), subject.clone());
+        // Of each thing its own, or a mail of ten would say ten times the same.
+        let own = xxhash_rust::xxh3::xxh3_64_with_seed(item.subject.as_str().as_bytes(), variant);
+        roots.insert(VARIANT.to_string(), Scripted::from(own % VARIANTS));
         // Not there rather than empty, so that a sentence can say `default("Somebody")`.
         if let Some(other) = &other {
             roots.insert(OTHER.to_string(), Scripted::from(other.as_str()));
@@ -221,6 +293,7 @@ impl Renderer {
             }
             Part::Headline(plan, mail) => in_catalogue(mail.line, format!("headline of `{plan}`")),
             Part::Preheader(plan, mail) => in_catalogue(mail.line, format!("preheader of `{plan}`")),
+            Part::Push(plan, push, part) => in_catalogue(push.line, format!("{} of `{plan}`", part.name())),
             Part::Says(kind) => in_catalogue(kind.line, format!("what `{}` says", kind.name)),
         };
         problem.help(is_missing.then(|| "ask with `{% if %}` first".to_string()))
@@ -234,6 +307,7 @@ impl Renderer {
             Part::Headline(_, mail) => &mail.headline,
             Part::Preheader(_, mail) => &mail.preheader,
             Part::Says(kind) => &kind.says,
+            Part::Push(_, push, part) => part.of(push),
         }
     }
 }
@@ -258,6 +332,7 @@ impl Part<'_> {
             Self::Headline(plan, _) => format!("headline/{plan}"),
             Self::Preheader(plan, _) => format!("preheader/{plan}"),
             Self::Says(kind) => format!("says/{}", kind.name),
+            Self::Push(plan, _, part) => format!("push/{plan}/{}", part.name()),
         }
     }
 }

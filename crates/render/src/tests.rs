@@ -106,6 +106,7 @@ fn mail(renderer: &Renderer, input: &Input<'_>) -> Result<Rendered, RenderError>
         ItemInput { kind: &kind, subject: input.work, state: input.state, reasons: &reasons, maybe: false };
     let sections = [SectionInput { title: "Works", items: vec![item; input.items], more: 0 }];
     renderer.mail(&MailInput {
+        variant: 7,
         plan: &PlanName::new("daily").unwrap(),
         name: input.name,
         zone: &Zones::bundled().get_or_utc(Some("Europe/Berlin")),

@@ -142,6 +142,7 @@ fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[Line], more: usize) -> Re
         }
     }
     let mail = renderer.mail(&MailInput {
+        variant: 7,
         plan: &PlanName::new(plan).unwrap(),
         name: Some("Ann"),
         zone: &Zones::bundled().get_or_utc(Some("Europe/Berlin")),

@@ -1,13 +1,14 @@
-//! Makes the mail of a checked Ready.
+//! Makes the message of a checked Ready.
 
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use courier::Message;
+use courier::{Mail, Message, Push, Way};
 use model::{
-    Kind, Reason, State, SubjectRef, Tenant, World,
+    Channel, Kind, Reason, State, SubjectRef, Tenant, World,
     civil::Zones,
+    device,
     person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
@@ -19,7 +20,7 @@ use crate::{
     links::Links,
 };
 
-/// What a mail is made with.
+/// What a message is made with.
 pub struct Making<'a> {
     pub catalogue: &'a Catalogue,
     pub renderer: &'a Renderer,
@@ -33,46 +34,81 @@ impl Making<'_> {
     pub fn message(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> anyhow::Result<Message> {
         let plan =
             self.catalogue.plans.by_name.get(&ready.plan).context("the plan is not in the catalogue")?;
-        let mail = self.catalogue.mails.get(&ready.plan).context("the plan has no mail")?;
         let related = of_tenant(&self.world.subjects, &ready.tenant);
         let persons = of_tenant(&self.world.persons, &ready.tenant);
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
         let said = said(plan, &checked.told);
         let nothing = State::default();
         let link = self.links.map(|links| links.unsubscribe(ready));
-        let rendered = self
-            .renderer
-            .mail(&MailInput {
-                plan: &ready.plan,
-                name: facts.profile.text(profile::NAME),
-                zone: &zone,
-                due: ready.due,
-                sections: &sections(plan, &said, &ready.more, &related, &nothing),
-                related: &related,
-                persons: &persons,
-                place: facts.profile.place(profile::PLACE),
-                unsubscribe: link.as_deref(),
-            })
-            .with_context(|| format!("plan {}", ready.plan))?;
-        Ok(Message {
-            tenant: ready.tenant.clone(),
-            ready: ready.id,
-            message_id: message_id(ready, &mail.from),
-            from: mail.from.clone(),
+        let input = MailInput {
+            plan: &ready.plan,
+            name: facts.profile.text(profile::NAME),
+            zone: &zone,
+            due: ready.due,
+            sections: &sections(plan, &said, &ready.more, &related, &nothing),
+            related: &related,
+            persons: &persons,
+            place: facts.profile.place(profile::PLACE),
+            variant: variant(ready),
+            unsubscribe: link.as_deref(),
+        };
+        let (headline, text, way) = match ready.channel {
+            Channel::Email => self.mail(ready, facts, &input),
+            Channel::Push => self.push(ready, facts, &input),
+        }
+        .with_context(|| format!("plan {}", ready.plan))?;
+        let message_id = message_id(ready, sender_of(ready, self.catalogue));
+        let (tenant, ready, date) = (ready.tenant.clone(), ready.id, ready.due);
+        Ok(Message { tenant, ready, message_id, headline, text, date, way })
+    }
+
+    fn mail(
+        &self,
+        ready: &Ready,
+        facts: &Facts,
+        input: &MailInput<'_>,
+    ) -> anyhow::Result<(String, String, Way)> {
+        let from = &self.catalogue.mails.get(&ready.plan).context("the plan has no mail")?.from;
+        let rendered = self.renderer.mail(input)?;
+        let mail = Mail {
+            from: from.clone(),
             to: facts.profile.text(profile::EMAIL).context("no address")?.to_owned(),
-            headline: rendered.headline,
             preheader: rendered.preheader,
             html: rendered.html,
-            text: rendered.text,
-            date: ready.due,
-            headers: headers(ready, &self.catalogue.name, &mail.from, link.as_deref()),
-        })
+            headers: headers(ready, &self.catalogue.name, from, input.unsubscribe),
+        };
+        Ok((rendered.headline, rendered.text, Way::Mail(mail)))
+    }
+
+    fn push(
+        &self,
+        ready: &Ready,
+        facts: &Facts,
+        input: &MailInput<'_>,
+    ) -> anyhow::Result<(String, String, Way)> {
+        let rendered = self.renderer.push(input)?;
+        let push = Push {
+            devices: device::of(&facts.profile),
+            longer: rendered.longer,
+            image: rendered.image,
+            opens: rendered.opens,
+            silent: ready.silent,
+            expires: ready.expires,
+        };
+        Ok((rendered.headline, rendered.body, Way::Push(push)))
     }
 }
 
 fn of_tenant<T: Clone + Ord>(all: &BTreeMap<(Tenant, T), State>, of: &Tenant) -> BTreeMap<T, State> {
     let own = all.iter().filter(|((tenant, _), _)| tenant == of);
     own.map(|((_, key), state)| (key.clone(), state.clone())).collect()
+}
+
+/// Law 6: from the same facts the same words.
+fn variant(ready: &Ready) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&ready.id.0[..8]);
+    u64::from_be_bytes(bytes)
 }
 
 /// What mailboxes and mail servers are told beside the mail: that nobody wrote it by hand, which list it is
@@ -90,6 +126,11 @@ fn headers(ready: &Ready, catalogue: &str, from: &str, link: Option<&str>) -> Ve
 /// The Ready's own id at the sender's domain: a repeated message is the same message to its receiver.
 pub fn message_id(ready: &Ready, from: &str) -> String {
     format!("{}@{}", ready.id, domain(from))
+}
+
+/// Who a message is from, where its channel has senders.
+pub fn sender_of<'a>(ready: &Ready, catalogue: &'a Catalogue) -> &'a str {
+    catalogue.mails.get(&ready.plan).map_or("", |mail| mail.from.as_str())
 }
 
 /// Where a mailbox is.

@@ -43,7 +43,7 @@ use wire::{
 use crate::{
     check::{self, Checked, Facts},
     config::{Config, GROUP, retry_ms},
-    message::{Making, message_id},
+    message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
     past::{Past, is_alone, past},
     report,
@@ -179,8 +179,7 @@ impl Sender {
     }
 
     async fn outcome(&self, ready: &Ready) -> anyhow::Result<courier::Outcome> {
-        let from = self.ports.catalogue.mails.get(&ready.plan).map_or("", |mail| mail.from.as_str());
-        Ok(self.ports.courier.outcome(&message_id(ready, from)).await?)
+        Ok(self.ports.courier.outcome(&message_id(ready, sender_of(ready, &self.ports.catalogue))).await?)
     }
 
     /// Records what the courier says of a claim that nobody holds any more; only if it cannot tell either is
@@ -310,7 +309,8 @@ impl Sender {
         let mut facts = BTreeMap::new();
         for (ready, [profile, mutes, notes]) in readys.iter().zip(by_three(states)) {
             let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
-            let view = model::fold::fold(own.iter().filter_map(|day| rows.get(day)).flatten());
+            let view =
+                model::fold::fold(own.iter().filter_map(|day| rows.get(day)).flatten()).with_notes(&notes);
             facts.insert(ready.id, Facts { profile, mutes, notes, view });
         }
         let refers_to = |state: &State| self.ports.catalogue.related_refs(state);

@@ -82,6 +82,7 @@ fn ready(attempt: u16) -> Ready {
     };
     Ready {
         id: ReadyId([9; 16]),
+        silent: false,
         tenant: Tenant::new("main").unwrap(),
         person: Person::new("ann").unwrap(),
         plan: PlanName::new("daily").unwrap(),

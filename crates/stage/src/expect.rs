@@ -1,13 +1,14 @@
 //! Whether what a line expects is so.
 
 use anyhow::bail;
-use model::{Person, Tenant};
+use model::{Channel, Person, Tenant};
 
 use crate::{
     compare::Comparison,
     parse::MAIN,
     run::Run,
     scenario::{Expected, ExpectedMail},
+    verb::word,
     world::{Answer, Mail, Section},
 };
 
@@ -16,15 +17,17 @@ pub(crate) async fn check(run: &mut Run<'_>, tenant: &Tenant, expected: &Expecte
     match expected {
         Expected::Mail(expected) => {
             let person = &expected.person;
-            match run.mails.take(|mail| mail.tenant == *tenant && mail.person == *person) {
+            match run.mails.take(|mail| expected.is_of(tenant, mail)) {
                 Some(found) => settle(&mail(expected, &found)),
-                None => bail!("no mail came to {}{}", whom(tenant, person), others(run)),
+                None => {
+                    bail!("no {} came to {}{}", word(expected.channel), whom(tenant, person), others(run))
+                }
             }
         }
         Expected::Nothing => {
             let mut comparison = Comparison::default();
             for (_, mail) in run.mails.iter() {
-                comparison.same("mail", "", &said(mail));
+                comparison.same(word(mail.channel), "", &said(mail));
             }
             for (_, reason) in run.aside.iter() {
                 comparison.same("quarantine", "", reason);
@@ -84,7 +87,9 @@ pub(crate) fn answer(answer: &Answer, status: u16, has: &[String]) -> anyhow::Re
 /// A mail in one line: to whom, its headline, its sections.
 pub(crate) fn said(mail: &Mail) -> String {
     let sections: Vec<String> = mail.sections.iter().map(Section::said).collect();
-    format!("mail {}: {} | {}", whom(&mail.tenant, &mail.person), mail.headline, sections.join(" | "))
+    let silent = if mail.silent { ", silent" } else { "" };
+    let whom = whom(&mail.tenant, &mail.person);
+    format!("{} {whom}{silent}: {} | {}", word(mail.channel), mail.headline, sections.join(" | "))
 }
 
 /// A person, with the tenant if it is not the usual one.
@@ -111,11 +116,21 @@ fn mail(expected: &ExpectedMail, found: &Mail) -> Comparison {
     let sections: Vec<String> = found.sections.iter().map(Section::said).collect();
     let wanted = if expected.sections.is_empty() { &sections } else { &expected.sections };
     comparison.lists("section", wanted, &sections);
-    let readers = [("text", plain(&found.text)), ("html", visible(&found.html))];
+    if found.channel == Channel::Push {
+        let sound = |silent| if silent { "none" } else { "one" };
+        comparison.same("sound", sound(expected.silent), sound(found.silent));
+    }
+    let readers = match found.channel {
+        Channel::Email => vec![("text", plain(&found.text)), ("html", visible(&found.html))],
+        // With what the devices are given.
+        Channel::Push => vec![("text", plain(&format!("{} {}", found.text, found.html)))],
+    };
     for (part, body) in &readers {
-        // The books say what the mail tells; what the reader gets must agree.
+        // The books say what the mail tells; what the reader gets must agree. A push has no room for titles.
         let titles = found.sections.iter().map(|section| section.title.as_str());
-        comparison.row(part, "every section by its title, in order", body, in_order(titles, body));
+        if found.channel == Channel::Email {
+            comparison.row(part, "every section by its title, in order", body, in_order(titles, body));
+        }
         for wanted in &expected.has {
             let there = body.contains(&plain(wanted)) || raw(found, part).contains(wanted.as_str());
             comparison.row(part, &format!("has `{wanted}`"), body, there);

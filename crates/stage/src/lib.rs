@@ -23,12 +23,13 @@
 //! line    = [ DAY TIME[".."TIME] ] ( verb | word )
 //! DAY     = mon … sun, mon+1 (a week later), 2026-03-29
 //! TIME    = 09:30, 09:30:15
-//! verb    = "person" P field… | "follow" P SUBJECT | "unfollow" P SUBJECT
+//! verb    = "person" P field… | "device" P DEVICE (PLATFORM | "none") | "follow" P SUBJECT | "unfollow" P SUBJECT
 //!         | "mute" P muted | "unmute" P muted
 //!         | "event" TYPE SUBJECT field… [@id= @at= @actor= @source= @version= @via=http|topic]
 //!                                       [@subjects=[SUBJECT…] @persons=[P P=SCORE…]]
 //!         | "again"
-//!         | "read" P SUBJECT | "clear" P SUBJECT
+//!         | "read" P about | "clear" P about
+//!         | "seen" P SURFACE | "app" P ("connected" | "gone")
 //!         | "upstream" "text" | "upstream" "hex" DIGITS
 //!         | "post" PATH "body" "expect" STATUS ["part of the answer"…]
 //!         | "mail" "down"|"up" | "release" PLAN (P|"all") | "archive" "before" DAY
@@ -36,8 +37,10 @@
 //!         | "restart" "all" | "crash" "all" | "house" "down"|"up" ["with" FOLDER]
 //!         | "tenant" NAME, whose all lines from here on are
 //!         | "expect" expected
+//! about   = SUBJECT | "kind" KIND | "all"
 //! muted   = "kind" KIND | "actor" P | "subject" SUBJECT | "thread" SUBJECT
 //! expected= "mail" P ["to" ADDRESS] ["headline" "…"] ["sections" "Title: item, item"…] ["has" "…"…] ["lacks" "…"…]
+//!         | "push" P ["silent"] and the same
 //!         | "nothing"
 //!         | "fate" P SUBJECT ("…"… | "none") | "why" P SUBJECT "part of the explanation"…
 //!         | "rejected" "part of the reason" | "quarantine" "part of the reason"

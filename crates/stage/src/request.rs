@@ -4,7 +4,7 @@
 use model::{Millis, Person, SubjectRef};
 use serde_json::{Map, Value, json};
 
-use crate::scenario::{Did, Event, Muted};
+use crate::scenario::{About, Did, Event, Muted};
 
 /// The paths of the intake.
 pub(crate) const CHANGES: &str = "/v1/changes";
@@ -62,13 +62,34 @@ pub(crate) fn mute(line: usize, at: Millis, person: &Person, muted: &Muted, on: 
     ours(FACTS, if on { "mute" } else { "unmute" }, line, at, data)
 }
 
-pub(crate) fn feedback(line: usize, at: Millis, person: &Person, subject: &SubjectRef, did: Did) -> Request {
-    let data = json!({"person": person.as_str(), "subject": subject.as_str()});
+pub(crate) fn feedback(line: usize, at: Millis, person: &Person, about: &About, did: Did) -> Request {
+    let person = person.as_str();
+    let data = match about {
+        About::Subject(subject) => json!({"person": person, "subject": subject.as_str()}),
+        About::Kind(kind) => json!({"person": person, "kind": kind.as_str()}),
+        About::All => json!({"person": person, "all": true}),
+    };
     let what = match did {
         Did::Read => "read",
         Did::Clear => "cleared",
     };
     ours(FEEDBACK, what, line, at, data)
+}
+
+/// A device's token is made up of its names: a scenario sends nothing into the world.
+pub(crate) fn device(line: usize, at: Millis, person: &Person, device: &str, platform: &str) -> Request {
+    let data = match platform {
+        "none" => json!({"person": person.as_str(), "device": device, "token": null}),
+        platform => {
+            let token = format!("token-of-{device}");
+            json!({"person": person.as_str(), "device": device, "platform": platform, "token": token})
+        }
+    };
+    ours(FACTS, "device", line, at, data)
+}
+
+pub(crate) fn seen(line: usize, at: Millis, person: &Person, surface: &str) -> Request {
+    ours(FACTS, "seen", line, at, json!({"person": person.as_str(), "surface": surface}))
 }
 
 fn ours(path: &'static str, what: &str, line: usize, at: Millis, data: Value) -> Request {

@@ -97,7 +97,7 @@ impl Run<'_> {
             What::Expect(expected) => {
                 self.nothing_unexpected(Some(line.from))?;
                 if let Expected::Mail(expected) = expected {
-                    let fits = |mail: &Mail| mail.tenant == line.tenant && mail.person == expected.person;
+                    let fits = |mail: &Mail| expected.is_of(&line.tenant, mail);
                     self.wait_for_mail(self.latest(index, line), fits).await?;
                 }
                 expect::check(self, &line.tenant, expected).await
@@ -165,8 +165,15 @@ impl Run<'_> {
             Act::Mute { person, muted, on } => {
                 self.ask(tenant, request::mute(number, at, person, muted, *on)).await
             }
-            Act::Feedback { person, subject, did } => {
-                self.ask(tenant, request::feedback(number, at, person, subject, *did)).await
+            Act::Feedback { person, about, did } => {
+                self.ask(tenant, request::feedback(number, at, person, about, *did)).await
+            }
+            Act::App { person, connected } => self.world.app(person, *connected).await,
+            Act::Device { person, device, platform } => {
+                self.ask(tenant, request::device(number, at, person, device, platform)).await
+            }
+            Act::Seen { person, surface } => {
+                self.ask(tenant, request::seen(number, at, person, surface)).await
             }
             Act::Event(event) => self.send(tenant, event.via, request::event(event)).await,
             Act::Again => match self.last_event.clone() {
@@ -227,7 +234,8 @@ impl Run<'_> {
         let early = |at: Millis| before.is_none_or(|before| at < before);
         let show = |at: Millis| self.scenario.calendar.show(at);
         if let Some((at, mail)) = self.mails.iter().find(|(at, _)| early(*at)) {
-            bail!("a mail came that no line expects:\n    {}  {}", show(*at), expect::said(mail));
+            let what = crate::verb::word(mail.channel);
+            bail!("a {what} came that no line expects:\n    {}  {}", show(*at), expect::said(mail));
         }
         if let Some((at, reason)) = self.aside.iter().find(|(at, _)| early(*at)) {
             bail!("something was put aside that no line expects:\n    {}  {reason}", show(*at));

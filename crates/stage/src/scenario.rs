@@ -1,9 +1,10 @@
 //! What a scenario is, once it has been read.
 
-use model::{Day, Kind, Millis, Person, PlanName, SubjectRef, Tenant};
+use model::{Channel, Day, Kind, Millis, Person, PlanName, SubjectRef, Tenant};
 use serde_json::{Map, Value};
 
 use crate::calendar::Calendar;
+use crate::world::Mail;
 
 /// A whole file.
 #[derive(Clone, Debug)]
@@ -63,11 +64,27 @@ pub enum Act {
     Event(Event),
     /// The last event once more, byte for byte.
     Again,
-    /// The person did something to all entries about a subject.
+    /// The person did something to all these entries.
     Feedback {
         person: Person,
-        subject: SubjectRef,
+        about: About,
         did: Did,
+    },
+    /// Whether the person's app has a live connection.
+    App {
+        person: Person,
+        connected: bool,
+    },
+    /// A push can reach the person there from now on; on no platform, not any more.
+    Device {
+        person: Person,
+        device: String,
+        platform: String,
+    },
+    /// The person is on a surface.
+    Seen {
+        person: Person,
+        surface: String,
     },
     /// Raw bytes of an upstream service.
     Upstream(Vec<u8>),
@@ -201,10 +218,21 @@ pub enum Expected {
     },
 }
 
-/// One mail. What is not said is not looked at.
+/// What somebody read or cleared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum About {
+    Subject(SubjectRef),
+    Kind(Kind),
+    All,
+}
+
+/// One message. What is not said is not looked at.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExpectedMail {
+    pub channel: Channel,
     pub person: Person,
+    /// Without a sound.
+    pub silent: bool,
     /// The address.
     pub to: Option<String>,
     pub headline: Option<String>,
@@ -212,6 +240,19 @@ pub struct ExpectedMail {
     pub sections: Vec<String>,
     pub has: Vec<String>,
     pub lacks: Vec<String>,
+}
+
+impl ExpectedMail {
+    /// A message of which nothing is said yet.
+    pub(crate) fn new(channel: Channel, person: Person) -> Self {
+        let (sections, has, lacks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { channel, person, silent: false, to: None, headline: None, sections, has, lacks }
+    }
+
+    /// Whether it is this one that is expected.
+    pub(crate) fn is_of(&self, tenant: &Tenant, mail: &Mail) -> bool {
+        mail.channel == self.channel && mail.tenant == *tenant && mail.person == self.person
+    }
 }
 
 impl Line {
@@ -222,7 +263,10 @@ impl Line {
                 Act::Profile { person, .. }
                 | Act::Follow { person, .. }
                 | Act::Mute { person, .. }
-                | Act::Feedback { person, .. },
+                | Act::Feedback { person, .. }
+                | Act::Seen { person, .. }
+                | Act::Device { person, .. }
+                | Act::App { person, .. },
             )
             | What::Expect(
                 Expected::Fates { person, .. } | Expected::Why { person, .. } | Expected::Open { person, .. },
@@ -257,8 +301,11 @@ impl Act {
             | Self::Follow { .. }
             | Self::Mute { .. }
             | Self::Again
-            | Self::Feedback { .. } => true,
-            Self::Upstream(_)
+            | Self::Feedback { .. }
+            | Self::Seen { .. }
+            | Self::Device { .. } => true,
+            Self::App { .. }
+            | Self::Upstream(_)
             | Self::Post { .. }
             | Self::Restart(_)
             | Self::Stop

@@ -290,6 +290,8 @@ impl World for Toy {
             let section = Section { title: "News".to_owned(), items: vec![subject.clone()] };
             let text = format!("News\n{subject}\nby\nnight");
             self.mails.push(Mail {
+                channel: model::Channel::Email,
+                silent: false,
                 to: format!("{person}@example.org"),
                 headline: "Hello".to_owned(),
                 html: format!("<b>News</b><p>{subject} by night</p>"),
@@ -345,6 +347,10 @@ impl World for Toy {
     }
 
     async fn mail_server(&mut self, _: bool) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    async fn app(&mut self, _: &Person, _: bool) -> anyhow::Result<()> {
         Ok(())
     }
 

@@ -1,19 +1,19 @@
 //! The verbs: what stands after each, and what it comes to.
 
-use model::{Day, Millis, Person, SubjectRef, person::mutes};
+use model::{Channel, Day, Millis, Person, SubjectRef, person::mutes};
 use serde_json::Map;
 
 use crate::{
     args::{Args, Field},
     calendar::Calendar,
-    scenario::{Act, Did, Event, Expected, ExpectedMail, Muted, Restart, Via, What},
+    scenario::{About, Act, Did, Event, Expected, ExpectedMail, Muted, Restart, Via, What},
     token::{Raw, Wrong},
     value,
 };
 
-pub(crate) const VERBS: [&str; 19] = [
-    "person", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "upstream", "post",
-    "mail", "release", "replay", "archive", "restart", "crash", "house", "expect",
+pub(crate) const VERBS: [&str; 22] = [
+    "person", "device", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "seen",
+    "app", "upstream", "post", "mail", "release", "replay", "archive", "restart", "crash", "house", "expect",
 ];
 
 /// What an event says of itself beside its fields.
@@ -31,6 +31,11 @@ pub(crate) struct Place<'a> {
 pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<What, Wrong> {
     let act = match verb {
         "person" => Act::Profile { person: args.person()?, fields: fields(args.fields()?, place)? },
+        "device" => Act::Device {
+            person: args.person()?,
+            device: args.text("a device")?,
+            platform: args.text("a platform, or `none`")?,
+        },
         "follow" | "unfollow" => {
             Act::Follow { person: args.person()?, target: args.subject()?, on: verb == "follow" }
         }
@@ -39,7 +44,15 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
         "again" => Act::Again,
         "read" | "clear" => {
             let did = if verb == "read" { Did::Read } else { Did::Clear };
-            Act::Feedback { person: args.person()?, subject: args.subject()?, did }
+            Act::Feedback { person: args.person()?, about: about(args)?, did }
+        }
+        "seen" => Act::Seen { person: args.person()?, surface: args.text("a surface")? },
+        "app" => {
+            let person = args.person()?;
+            Act::App {
+                person,
+                connected: args.one_of("a state of the app", &["connected", "gone"])? == "connected",
+            }
         }
         "upstream" => Act::Upstream(bytes(args)?),
         "post" => post(args)?,
@@ -63,6 +76,21 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
     };
     args.end()?;
     Ok(What::Do(act))
+}
+
+/// What was read or cleared: all there is about a subject, of a kind, or at all.
+fn about(args: &mut Args) -> Result<About, Wrong> {
+    Ok(match args.peek() {
+        Some("all") => {
+            args.text("all")?;
+            About::All
+        }
+        Some("kind") => {
+            args.text("kind")?;
+            About::Kind(args.kind()?)
+        }
+        _ => About::Subject(args.subject()?),
+    })
 }
 
 fn muted(args: &mut Args) -> Result<Muted, Wrong> {
@@ -235,12 +263,21 @@ fn post(args: &mut Args) -> Result<Act, Wrong> {
     Ok(Act::Post { path, body, status, has })
 }
 
-const EXPECTED: [&str; 7] = ["mail", "nothing", "fate", "why", "rejected", "quarantine", "open"];
+/// What a message of a channel is called.
+pub(crate) fn word(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Email => "mail",
+        Channel::Push => "push",
+    }
+}
+
+const EXPECTED: [&str; 8] = ["mail", "push", "nothing", "fate", "why", "rejected", "quarantine", "open"];
 
 fn expected(args: &mut Args) -> Result<Expected, Wrong> {
     let one = |texts: Vec<String>| texts.join("\n");
     let expected = match args.one_of("what can be expected", &EXPECTED)? {
-        "mail" => Expected::Mail(mail(args)?),
+        "mail" => Expected::Mail(message(args, Channel::Email)?),
+        "push" => Expected::Mail(message(args, Channel::Push)?),
         "nothing" => Expected::Nothing,
         "fate" => {
             let (person, subject) = (args.person()?, args.subject()?);
@@ -264,12 +301,14 @@ fn expected(args: &mut Args) -> Result<Expected, Wrong> {
     Ok(expected)
 }
 
-fn mail(args: &mut Args) -> Result<ExpectedMail, Wrong> {
-    let person = args.person()?;
-    let mut mail =
-        ExpectedMail { person, to: None, headline: None, sections: vec![], has: vec![], lacks: vec![] };
+fn message(args: &mut Args, channel: Channel) -> Result<ExpectedMail, Wrong> {
+    const PARTS: [&str; 6] = ["to", "headline", "sections", "has", "lacks", "silent"];
+    // Only what makes a sound can be without one.
+    let parts = if channel == Channel::Push { &PARTS[..] } else { &PARTS[..5] };
+    let mut mail = ExpectedMail::new(channel, args.person()?);
     while args.end().is_err() {
-        match args.one_of("a part of a mail", &["to", "headline", "sections", "has", "lacks"])? {
+        match args.one_of(&format!("a part of a {}", word(channel)), parts)? {
+            "silent" => mail.silent = true,
             "to" => mail.to = Some(args.text("the address")?),
             "headline" => mail.headline = Some(args.quoted("the headline")?.join(" ")),
             "sections" => mail.sections.extend(args.quoted("a section, `title: item, item`,")?),

@@ -2,7 +2,7 @@
 //! a product person could not see too: answers, mails, days, the quarantine.
 
 use async_trait::async_trait;
-use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant};
+use model::{Channel, Day, Millis, Person, PlanName, SubjectRef, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
@@ -34,6 +34,9 @@ pub trait World: Send {
 
     /// Whether the other side takes mail from now on.
     async fn mail_server(&mut self, up: bool) -> anyhow::Result<()>;
+
+    /// Whether the person's app has a live connection from now on.
+    async fn app(&mut self, person: &Person, connected: bool) -> anyhow::Result<()>;
 
     /// Every mail that left so far, in the order in which they left.
     async fn mails(&mut self) -> anyhow::Result<Vec<Mail>>;
@@ -81,6 +84,9 @@ pub struct Answer {
 /// A mail as it left the house.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mail {
+    pub channel: Channel,
+    /// Without a sound.
+    pub silent: bool,
     pub tenant: Tenant,
     pub person: Person,
     /// The address.

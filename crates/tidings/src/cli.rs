@@ -20,7 +20,7 @@ mod tests;
 pub use repartition::Repartition;
 pub use replay::Replay;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
-pub use tools::{Archive, Explain, Release};
+pub use tools::{Archive, Explain, Release, Windows};
 
 const AFTER: &str = "\
 Exit codes:
@@ -110,6 +110,9 @@ pub enum Command {
     /// Show a person's days: every entry, why it is there and what became of it
     #[command(after_help = "Example:\n  tidings days ann --since 3d")]
     Days(Days),
+    /// Show what is open for a person: which windows, why and until when; release or cancel one
+    #[command(after_help = tools::WINDOWS)]
+    Windows(Windows),
     /// Say why a person was or was not told of an event
     #[command(after_help = tools::EXPLAIN)]
     Explain(Explain),

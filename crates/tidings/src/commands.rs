@@ -25,6 +25,7 @@ mod run;
 mod show;
 mod tell;
 mod up;
+mod windows;
 
 /// Runs the program: reads the command line and the configuration, and does what is asked.
 pub fn main() -> Result<(), Failure> {
@@ -59,6 +60,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Person(person) => tell::person(&config, &person, out),
         Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),
         Command::Days(days) => days::run(&config, &days, out),
+        Command::Windows(asked) => windows::run(&config, &asked, out),
         Command::Explain(explain) => explain::run(&config, &explain, out),
         Command::Release(release) => release::run(&config, &release, out),
         Command::Replay(replay) => replay::run(&config, &replay, out),

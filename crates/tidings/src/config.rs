@@ -50,6 +50,8 @@ pub struct Config {
     pub disk_reserve: u64,
     /// Whether the clock may be moved forward, and an empty data directory is given a little world.
     pub demo: bool,
+    /// The product's service that knows whose app is connected.
+    pub presence_url: Option<String>,
     pub log: Log,
     pub limits: Limits,
 }

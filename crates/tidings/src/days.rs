@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use catalogue::Catalogue;
 use model::{
     Channel, Day, EntryKey, EntryView, Fate, Millis, Person, ReadyId, Row, Tenant,
     entry::DayKey,
@@ -68,36 +69,37 @@ pub enum Mood {
 }
 
 /// Reads and folds the days from `since` days back until a minute ahead, as far as they still live.
-/// `called` gives the field by which subjects of a type are called.
 pub async fn read(
     store: &dyn Store,
     tenant: &Tenant,
     person: &Person,
     since: i32,
     now: Millis,
-    called: &(dyn Fn(&str) -> Option<String> + Sync),
+    catalogue: Option<&Catalogue>,
 ) -> anyhow::Result<Days> {
     let newest = Day::of(now.plus(model::limits::AHEAD_MS_MAX));
     let days = since.clamp(0, DAYS_MAX);
     let key = |back: i32| DayKey { tenant: tenant.clone(), person: person.clone(), day: newest.plus(-back) };
     let keys: Vec<DayKey> = (0..=days).map(key).collect();
     let rows = store.read(&keys, now).await?;
-    let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, folded(rows))).collect();
+    let notes = store.states(&[StateKey::Notes(tenant.clone(), person.clone())]).await?;
+    let notes = notes.into_iter().next().unwrap_or_default();
+    let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, folded(rows, &notes))).collect();
     let told: BTreeSet<ReadyId> =
         views.iter().flat_map(|(_, entries)| entries).flat_map(|(_, entry)| told_by(entry)).collect();
     let told: Vec<ReadyId> = told.into_iter().collect();
     let journal = store.journalled(tenant, &told).await?;
     let journal: BTreeMap<ReadyId, Journalled> = told.into_iter().zip(journal).collect();
-    let names = names(store, tenant, views.iter().flat_map(|(_, entries)| entries), called).await?;
-    let line = |(key, view): &(EntryKey, EntryView)| entry(*key, view, &journal, &names);
+    let names = names(store, tenant, views.iter().flat_map(|(_, entries)| entries), catalogue).await?;
+    let line = |(key, view): &(EntryKey, EntryView)| entry(*key, view, &journal, &names, catalogue);
     let days = views.iter().filter(|(_, entries)| !entries.is_empty());
     let days = days
         .map(|(day, entries)| OneDay { day: day.to_string(), entries: entries.iter().map(line).collect() });
     Ok(Days { person: person.to_string(), days: days.collect() })
 }
 
-fn folded(rows: &[Row]) -> Vec<(EntryKey, EntryView)> {
-    fold(rows).entries().map(|(key, view)| (key, view.clone())).collect()
+fn folded(rows: &[Row], notes: &model::State) -> Vec<(EntryKey, EntryView)> {
+    fold(rows).with_notes(notes).entries().map(|(key, view)| (key, view.clone())).collect()
 }
 
 fn told_by(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
@@ -112,7 +114,7 @@ async fn names(
     store: &dyn Store,
     tenant: &Tenant,
     entries: impl Iterator<Item = &(EntryKey, EntryView)>,
-    called: &(dyn Fn(&str) -> Option<String> + Sync),
+    catalogue: Option<&Catalogue>,
 ) -> anyhow::Result<BTreeMap<String, String>> {
     let subjects: BTreeSet<_> = entries.filter_map(|(_, view)| view.subject().cloned()).collect();
     let subjects: Vec<_> = subjects.into_iter().take(NAMES_MAX).collect();
@@ -120,8 +122,8 @@ async fn names(
         subjects.iter().map(|subject| StateKey::Subject(tenant.clone(), subject.clone())).collect();
     let states = store.states(&keys).await?;
     let name = |(subject, state): (&model::SubjectRef, &model::State)| {
-        let field = called(subject.kind())?;
-        Some((subject.to_string(), state.text(&field)?.to_owned()))
+        let field = catalogue?.subjects.get(subject.kind())?.called.as_ref()?;
+        Some((subject.to_string(), state.text(field)?.to_owned()))
     };
     Ok(subjects.iter().zip(&states).filter_map(name).collect())
 }
@@ -132,6 +134,7 @@ pub fn entry(
     view: &EntryView,
     journal: &BTreeMap<ReadyId, Journalled>,
     names: &BTreeMap<String, String>,
+    catalogue: Option<&Catalogue>,
 ) -> Entry {
     let subject = view.subject().map(ToString::to_string).unwrap_or_default();
     let kinds: BTreeSet<String> = view.reasons.iter().map(|reason| reason.kind.to_string()).collect();
@@ -144,8 +147,23 @@ pub fn entry(
         kinds: kinds.into_iter().collect(),
         reasons: reasons.into_iter().collect(),
         actor: view.actor().map(ToString::to_string),
-        fates: Channel::ALL.into_iter().map(|channel| fate(channel, view, journal)).collect(),
+        fates: channels(view, catalogue).map(|channel| fate(channel, view, journal)).collect(),
     }
+}
+
+/// The channels on which something becomes of an entry: those on which its kinds are told, and those on which
+/// something became of it.
+pub fn channels(view: &EntryView, catalogue: Option<&Catalogue>) -> impl Iterator<Item = Channel> {
+    let kinds = view.reasons.iter().map(|reason| &reason.kind);
+    let mut offered = catalogue.map(|catalogue| catalogue.channels_of(kinds)).unwrap_or_default();
+    if offered.is_empty() {
+        // Of a kind that is gone nobody knows where it was told.
+        let all =
+            catalogue.map(|catalogue| catalogue.plans.by_name.values().map(|plan| plan.channel).collect());
+        offered = all.unwrap_or_else(|| Channel::ALL.into());
+    }
+    let shown = |channel: &Channel| offered.contains(channel) || view.is_marked_on(*channel);
+    Channel::ALL.into_iter().filter(shown).collect::<Vec<_>>().into_iter()
 }
 
 fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, Journalled>) -> OneFate {

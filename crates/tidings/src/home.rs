@@ -12,6 +12,7 @@ use anyhow::{Context as _, anyhow};
 use axum::Router;
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
+use live::{Live, Unasked};
 use model::{Millis, civil::Zones};
 use runtime::{Shutdown, retry};
 use sender::Links;
@@ -29,6 +30,7 @@ use crate::{
     engines::{self, Opened, Trouble},
     house::{self, House, Room},
     http::{self, App, guard::Guard, page::Pages, waiting::Why},
+    live::Service,
     say,
 };
 
@@ -111,6 +113,14 @@ impl Site {
         started
     }
 
+    /// Who knows whose app is connected.
+    fn live(&self) -> Arc<dyn Live> {
+        match &self.config.presence_url {
+            Some(url) => Arc::new(Service::new(url)),
+            None => Arc::new(Unasked),
+        }
+    }
+
     /// The topics of others that are read here.
     fn foreign(&self) -> BTreeSet<String> {
         self.catalogue.foreign_topics()
@@ -136,6 +146,7 @@ impl Site {
             topics: engines.topics(),
             store: engines.store(),
             courier: self.outbox.clone(),
+            live: self.live(),
             schemas: engines.schemas(),
         };
         let (catalogue, clock) = (self.catalogue.clone(), self.clock.clock().clone());

@@ -14,6 +14,7 @@ use std::{
 
 use catalogue::Catalogue;
 use courier::Courier;
+use live::Live;
 use model::{Millis, Tenant, civil::Zones};
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
 use store::{Store, StoreError};
@@ -51,6 +52,8 @@ pub struct Engines {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
     pub courier: Arc<dyn Courier>,
+    /// Who knows whether somebody's app is connected.
+    pub live: Arc<dyn Live>,
     /// Who knows the schemas of upstream records.
     pub schemas: Arc<dyn Schemas>,
 }

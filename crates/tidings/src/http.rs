@@ -26,6 +26,7 @@ mod front;
 pub mod guard;
 mod health;
 mod look;
+mod open;
 mod outbox;
 pub mod page;
 mod person;
@@ -81,12 +82,6 @@ impl App {
     async fn rest(&self) -> bool {
         matches!(timeout(REST_TIME_MAX, self.house.settle()).await, Ok(Ok(())))
     }
-
-    /// The field by which subjects of a type are called.
-    fn called(&self, subject: &str) -> Option<String> {
-        self.catalogue.subjects.get(subject)?.called.clone()
-    }
-
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
     fn intake(&self, keys: &[ApiKey]) -> Router {
         let key = |key: &ApiKey| ingest::ApiKey::new(&key.key, key.tenant.clone());
@@ -105,6 +100,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(way::routes())
         .merge(outbox::routes())
         .merge(person::routes())
+        .merge(open::routes())
         .merge(publish::routes())
         .merge(quarantine::routes())
         .merge(clock::routes())

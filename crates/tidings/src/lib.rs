@@ -6,13 +6,14 @@
 //! the directory on which it stands, [`engines`] are the engines it has by its configuration, and [`home`] opens
 //! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
-//! house go through [`client`] and [`feed`]. [`days`], [`entries`] and [`quarantine`] are views that the
+//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`] and [`quarantine`] are views that the
 //! command line, the page and clients have in common. [`say`] writes,
 //! [`failure`] knows the exit codes.
 
 pub mod engines;
 pub mod home;
 pub mod house;
+pub mod live;
 
 pub mod archive;
 pub mod datadir;
@@ -20,6 +21,7 @@ pub mod days;
 pub mod entries;
 pub mod explain;
 pub mod http;
+pub mod open;
 pub mod quarantine;
 pub mod release;
 pub mod repartition;

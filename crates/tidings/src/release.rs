@@ -6,7 +6,11 @@
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
 use anyhow::Context as _;
-use model::{Millis, Person, PlanName, Tenant, partition::Partitions, person::PersonRecord};
+use model::{
+    Millis, Person, PlanName, Tenant,
+    partition::Partitions,
+    person::{Act, PersonRecord},
+};
 use serde::{Deserialize, Serialize};
 use topic::{NewRecord, Record, Topics};
 use wire::{Inbox, topics};
@@ -59,24 +63,28 @@ impl Release {
     /// Whether a record has a window that is meant.
     fn is_meant(&self, record: &PersonRecord) -> bool {
         let meant = |window: &model::person::Window| {
-            window.plan == self.plan && window.opening <= self.at && !window.released
+            window.plan == self.plan && window.opening <= self.at && !window.is_acted_on()
         };
         record.windows.iter().any(meant)
     }
 
     fn record(&self, person: &Person, partitions: Partitions) -> anyhow::Result<NewRecord> {
         let Self { tenant, plan, at } = self.clone();
-        let partition = partitions.of_person(&tenant, person);
-        let key = wire::key::person(&tenant, person);
-        let inbox = Inbox::Release { tenant, person: person.clone(), plan, at };
-        Ok(NewRecord {
-            topic: topics::INBOX.into(),
-            partition,
-            key,
-            value: Some(wire::inbox::encode(&inbox)?),
-            headers: Vec::new(),
-        })
+        let (person, act) = (person.clone(), Act::Release);
+        record(&Inbox::ByHand { tenant, person, act, plan, key: None, at }, partitions)
     }
+}
+
+/// What the owner of a person is to hear, as a record.
+pub fn record(inbox: &Inbox, partitions: Partitions) -> anyhow::Result<NewRecord> {
+    let (tenant, person) = inbox.whose();
+    Ok(NewRecord {
+        topic: topics::INBOX.into(),
+        partition: partitions.of_person(tenant, person),
+        key: wire::key::person(tenant, person),
+        value: Some(wire::inbox::encode(inbox)?),
+        headers: Vec::new(),
+    })
 }
 
 /// Releases one person's window; says whether there is one.

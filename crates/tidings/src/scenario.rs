@@ -13,6 +13,7 @@ use catalogue::Catalogue;
 use stage::{Pace, Report};
 use tempfile::TempDir;
 
+mod apps;
 mod books;
 mod mail_server;
 mod real;

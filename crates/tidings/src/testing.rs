@@ -83,6 +83,7 @@ pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
         topics: Arc::new(topics.clone()),
         store,
         courier: outbox.clone(),
+        live: Arc::new(live::Unasked),
         schemas: Arc::new(NoSchemas),
     };
     let mut config = Config::usual(Tenant::new("main").unwrap(), 1_000);

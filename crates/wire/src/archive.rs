@@ -15,15 +15,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     codec::{Codec, Undecodable, WireError},
+    mark::MarkDto,
     parts::{EntryKeyDto, ReasonDto, Text, entry_key},
-    window::MarkDto,
 };
 
 /// Bytes of a block before it is compressed, about: larger ones are hardly smaller in the end.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-static CODEC: LazyLock<Codec> =
-    LazyLock::new(|| Codec::new("archive", &[include_str!("../../../schemas/archive.avsc")]));
+static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("archive", &SCHEMAS));
+
+/// Ours first, then all that were ours before.
+const SCHEMAS: [&str; 2] =
+    [include_str!("../../../schemas/archive.avsc"), include_str!("../../../schemas/old/archive.1.avsc")];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "archive")]

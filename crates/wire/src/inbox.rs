@@ -1,21 +1,19 @@
 //! `inbox`: all that concerns one person in one order, on the topic of that name: facts, what they did,
-//! what became of what was sent to them, what was released for them by hand.
+//! what became of what was sent to them, what was released or cancelled by hand, where they were seen.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use model::{
-    EntryKey, Fact, Follow, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant,
-    delivery::{Delivery, Outcome},
+    EntryKey, Fact, Follow, Millis, Person, PlanName, SubjectRef, Tenant, delivery::Delivery, person::Act,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::Fixed,
     cell::{CellDto, cells, to_state},
     codec::{Codec, Undecodable, WireError},
+    delivery::DeliveryDto,
     list,
-    parts::{ChannelDto, EntryKeyDto, Text, WhyDto, entry_key, entry_keys, ready_id, to_entry_keys, twins},
-    ready::ReadyDto,
+    parts::{EntryKeyDto, Text, entry_keys, to_entry_keys, twins},
 };
 
 /// One thing that concerns a person.
@@ -24,11 +22,21 @@ pub enum Inbox {
     Fact(Fact),
     Feedback(Feedback),
     Delivery(Delivery),
-    /// Somebody released the person's windows under a plan by hand.
-    Release {
+    /// Somebody released or cancelled the person's windows under a plan by hand.
+    ByHand {
         tenant: Tenant,
         person: Person,
+        act: Act,
         plan: PlanName,
+        /// The one with this key, or all of them.
+        key: Option<Arc<str>>,
+        at: Millis,
+    },
+    /// The person was seen on a surface, by its name in the catalogue.
+    Seen {
+        tenant: Tenant,
+        person: Person,
+        surface: Arc<str>,
         at: Millis,
     },
 }
@@ -55,9 +63,9 @@ impl Inbox {
     pub fn whose(&self) -> (&Tenant, &Person) {
         match self {
             Self::Fact(Fact::Follow(follow)) => (&follow.tenant, &follow.person),
-            Self::Fact(Fact::Profile { tenant, person, .. }) | Self::Release { tenant, person, .. } => {
-                (tenant, person)
-            }
+            Self::Fact(Fact::Profile { tenant, person, .. })
+            | Self::ByHand { tenant, person, .. }
+            | Self::Seen { tenant, person, .. } => (tenant, person),
             Self::Feedback(feedback) => (&feedback.tenant, &feedback.person),
             Self::Delivery(delivery) => (&delivery.tenant, &delivery.person),
         }
@@ -67,8 +75,11 @@ impl Inbox {
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("inbox", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 2] =
-    [include_str!("../../../schemas/inbox.avsc"), include_str!("../../../schemas/old/inbox.1.avsc")];
+const SCHEMAS: [&str; 3] = [
+    include_str!("../../../schemas/inbox.avsc"),
+    include_str!("../../../schemas/old/inbox.2.avsc"),
+    include_str!("../../../schemas/old/inbox.1.avsc"),
+];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "inbox")]
@@ -85,6 +96,7 @@ enum BodyDto<'a> {
     Feedback(FeedbackDto<'a>),
     Delivery(Box<DeliveryDto<'a>>),
     Release(ReleaseDto<'a>),
+    Seen(SeenDto<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,48 +132,22 @@ struct FeedbackDto<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename = "delivery")]
-struct DeliveryDto<'a> {
-    ready: Fixed<16>,
-    tenant: Text<'a>,
-    person: Text<'a>,
-    plan: Text<'a>,
-    key: Text<'a>,
-    channel: ChannelDto,
-    attempt: u16,
-    at: i64,
-    outcome: OutcomeDto,
-    #[serde(with = "list")]
-    left: Vec<LeftDto>,
-    #[serde(with = "list")]
-    back: Vec<EntryKeyDto>,
-    until: Option<i64>,
-    again: Option<ReadyDto<'a>>,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
-#[serde(rename = "outcome", rename_all = "snake_case")]
-enum OutcomeDto {
-    Sent,
-    Nothing,
-    Refused,
-    Unknown,
-    Deferred,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy)]
-#[serde(rename = "left")]
-struct LeftDto {
-    key: EntryKeyDto,
-    why: WhyDto,
-}
-
-#[derive(Serialize, Deserialize)]
 #[serde(rename = "release")]
 struct ReleaseDto<'a> {
     tenant: Text<'a>,
     person: Text<'a>,
     plan: Text<'a>,
+    at: i64,
+    key: Option<Text<'a>>,
+    cancels: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "seen")]
+struct SeenDto<'a> {
+    tenant: Text<'a>,
+    person: Text<'a>,
+    surface: Text<'a>,
     at: i64,
 }
 
@@ -184,10 +170,18 @@ impl<'a> InboxDto<'a> {
             }),
             Inbox::Feedback(feedback) => BodyDto::Feedback(FeedbackDto::of(feedback)),
             Inbox::Delivery(delivery) => BodyDto::Delivery(Box::new(DeliveryDto::of(delivery))),
-            Inbox::Release { tenant, person, plan, at } => BodyDto::Release(ReleaseDto {
+            Inbox::ByHand { tenant, person, act, plan, key, at } => BodyDto::Release(ReleaseDto {
                 tenant: tenant.as_str().into(),
                 person: person.as_str().into(),
                 plan: plan.as_str().into(),
+                at: at.0,
+                key: key.as_deref().map(Text::Borrowed),
+                cancels: *act == Act::Cancel,
+            }),
+            Inbox::Seen { tenant, person, surface, at } => BodyDto::Seen(SeenDto {
+                tenant: tenant.as_str().into(),
+                person: person.as_str().into(),
+                surface: Text::Borrowed(surface),
                 at: at.0,
             }),
         };
@@ -204,10 +198,18 @@ impl<'a> InboxDto<'a> {
             }),
             BodyDto::Feedback(feedback) => Inbox::Feedback(feedback.model()?),
             BodyDto::Delivery(delivery) => Inbox::Delivery(delivery.model()?),
-            BodyDto::Release(ReleaseDto { tenant, person, plan, at }) => Inbox::Release {
+            BodyDto::Release(ReleaseDto { tenant, person, plan, at, key, cancels }) => Inbox::ByHand {
                 tenant: Tenant::new(&tenant)?,
                 person: Person::new(&person)?,
+                act: if cancels { Act::Cancel } else { Act::Release },
                 plan: PlanName::new(&plan)?,
+                key: key.as_deref().map(Arc::from),
+                at: Millis(at),
+            },
+            BodyDto::Seen(SeenDto { tenant, person, surface, at }) => Inbox::Seen {
+                tenant: Tenant::new(&tenant)?,
+                person: Person::new(&person)?,
+                surface: surface.as_ref().into(),
                 at: Millis(at),
             },
         })
@@ -254,70 +256,6 @@ impl<'a> FeedbackDto<'a> {
             what: self.what.model(),
             keys: to_entry_keys(&self.keys)?,
             at: Millis(self.at),
-        })
-    }
-}
-
-impl<'a> DeliveryDto<'a> {
-    fn of(delivery: &'a Delivery) -> Self {
-        let none: (&[_], &[_]) = (&[], &[]);
-        let (outcome, (left, back), deferred) = match &delivery.outcome {
-            Outcome::Sent { left } => (OutcomeDto::Sent, (left.as_slice(), none.1), None),
-            Outcome::Nothing { left } => (OutcomeDto::Nothing, (left.as_slice(), none.1), None),
-            Outcome::Refused { left } => (OutcomeDto::Refused, (left.as_slice(), none.1), None),
-            Outcome::Unknown { back, left } => {
-                (OutcomeDto::Unknown, (left.as_slice(), back.as_slice()), None)
-            }
-            Outcome::Deferred { until, ready } => (OutcomeDto::Deferred, none, Some((until.0, ready))),
-        };
-        Self {
-            ready: ready_id(delivery.ready),
-            tenant: delivery.tenant.as_str().into(),
-            person: delivery.person.as_str().into(),
-            plan: delivery.plan.as_str().into(),
-            key: Text::Borrowed(&delivery.key),
-            channel: ChannelDto::of(delivery.channel),
-            attempt: delivery.attempt,
-            at: delivery.at.0,
-            outcome,
-            left: left
-                .iter()
-                .map(|(key, why)| LeftDto { key: entry_key(*key), why: WhyDto::of(*why) })
-                .collect(),
-            back: entry_keys(back),
-            until: deferred.map(|(until, _)| until),
-            again: deferred.map(|(_, ready)| ReadyDto::of(ready)),
-        }
-    }
-
-    fn model(self) -> Result<Delivery, Undecodable> {
-        let left = self.left.iter().map(|left| Ok((left.key.model()?, left.why.model())));
-        let left = left.collect::<Result<Vec<_>, Undecodable>>()?;
-        let back = to_entry_keys(&self.back)?;
-        let again = self.again.map(ReadyDto::model).transpose()?;
-        let outcome = match (self.outcome, back.is_empty(), self.until, again) {
-            (OutcomeDto::Sent, true, None, None) => Outcome::Sent { left },
-            (OutcomeDto::Nothing, true, None, None) => Outcome::Nothing { left },
-            (OutcomeDto::Refused, true, None, None) => Outcome::Refused { left },
-            (OutcomeDto::Unknown, _, None, None) => Outcome::Unknown { back, left },
-            (OutcomeDto::Deferred, true, Some(until), Some(ready)) if left.is_empty() => {
-                Outcome::Deferred { until: Millis(until), ready }
-            }
-            (outcome, ..) => {
-                let reason = format!("a delivery {outcome:?} lacks a part or has one too many");
-                return Err(Undecodable::new(reason));
-            }
-        };
-        Ok(Delivery {
-            ready: ReadyId(self.ready.0),
-            tenant: Tenant::new(&self.tenant)?,
-            person: Person::new(&self.person)?,
-            plan: PlanName::new(&self.plan)?,
-            key: self.key.as_ref().into(),
-            channel: self.channel.model(),
-            attempt: self.attempt,
-            at: Millis(self.at),
-            outcome,
         })
     }
 }

@@ -24,10 +24,12 @@ mod cell;
 mod codec;
 mod datum;
 mod debezium;
+mod delivery;
 mod fingerprint;
 mod finite;
 mod json;
 mod list;
+mod mark;
 mod parts;
 
 pub mod framing;

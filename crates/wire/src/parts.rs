@@ -59,10 +59,11 @@ macro_rules! twins {
 }
 pub(crate) use twins;
 
-twins!(ChannelDto = Channel as "channel": Email);
+twins!(ChannelDto = Channel as "channel": Email, Push);
 
 twins!(WhyDto = Why as "why": NoLongerTrue, Unfollowed, KindGone, PlanGone, Unsubscribed, NoAddress, Erased,
-    Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere, Muted, MovedAway, ToldBefore);
+    Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere, Muted, MovedAway, ToldBefore,
+    TooFew, QuietHours, SeesItself, OverCap, Cancelled);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "reason")]

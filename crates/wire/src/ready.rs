@@ -19,8 +19,11 @@ use crate::{
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("ready", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 2] =
-    [include_str!("../../../schemas/ready.avsc"), include_str!("../../../schemas/old/ready.1.avsc")];
+const SCHEMAS: [&str; 3] = [
+    include_str!("../../../schemas/ready.avsc"),
+    include_str!("../../../schemas/old/ready.2.avsc"),
+    include_str!("../../../schemas/old/ready.1.avsc"),
+];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "ready")]
@@ -32,6 +35,7 @@ pub(crate) struct ReadyDto<'a> {
     key: Text<'a>,
     opening: i64,
     channel: ChannelDto,
+    silent: bool,
     attempt: u16,
     due: i64,
     expires: i64,
@@ -70,6 +74,7 @@ impl<'a> ReadyDto<'a> {
             key: Text::Borrowed(&ready.key),
             opening: ready.opening.0,
             channel: ChannelDto::of(ready.channel),
+            silent: ready.silent,
             attempt: ready.attempt,
             due: ready.due.0,
             expires: ready.expires.0,
@@ -87,6 +92,7 @@ impl<'a> ReadyDto<'a> {
             key: self.key.as_ref().into(),
             opening: Millis(self.opening),
             channel: self.channel.model(),
+            silent: self.silent,
             attempt: self.attempt,
             due: Millis(self.due),
             expires: Millis(self.expires),

@@ -11,7 +11,10 @@ use std::{collections::BTreeMap, fmt::Debug, fs, path::PathBuf, sync::LazyLock};
 
 use apache_avro::{Schema, reader::datum::GenericDatumReader, writer::datum::GenericDatumWriter};
 use model::{
-    limits::{CLOSING_KEYS_MAX, RECORD_BYTES_MAX},
+    limits::{
+        CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, COUNTED_MAX, RECORD_BYTES_MAX, TOLD_MAX, WAITING_BYTES_MAX,
+        WINDOWS_PER_PERSON_MAX,
+    },
     partition::Partitions,
     person::PersonRecord,
 };
@@ -323,6 +326,17 @@ fn no_number_is_refused_both_ways() {
     assert!(change::encode(&cloud).unwrap_err().to_string().contains("not finite"));
 }
 
+/// A number as Avro writes it, one that is not negative.
+fn long(number: u64) -> Vec<u8> {
+    let (mut bytes, mut zigzag) = (Vec::new(), number << 1);
+    while zigzag > 0x7F {
+        bytes.push((zigzag & 0x7F) as u8 | 0x80);
+        zigzag >>= 7;
+    }
+    bytes.push(zigzag as u8);
+    bytes
+}
+
 /// A cell that is not on the globe is refused both ways.
 #[test]
 fn no_cell_is_refused_both_ways() {
@@ -331,29 +345,46 @@ fn no_cell_is_refused_both_ways() {
     assert!(slice::encode(&slice).unwrap_err().to_string().contains("there is no cell 7"));
     let good = slice::encode(&samples::slice()).unwrap();
     // The second crowd: `cell`, no target, then the number as Avro writes it.
-    let mut number = Vec::new();
-    let mut zigzag = 0x0871_f1d4_89ff_ffff_u64 << 1;
-    while zigzag > 0x7F {
-        number.push((zigzag & 0x7F) as u8 | 0x80);
-        zigzag >>= 7;
-    }
-    number.push(zigzag as u8);
+    let number = long(0x0871_f1d4_89ff_ffff);
     let at = good.windows(number.len()).position(|bytes| bytes == number).unwrap();
     let bad = [&good[..at], &[14], &good[at + number.len()..]].concat();
     assert!(slice::decode(&bad).unwrap_err().reason.contains("there is no cell 7"));
 }
 
+/// A record with one part put in the place of another is refused, and says why.
+fn refused(schema: &'static str, good: &[u8], at: &[u8], put: &[u8], says: &str) {
+    let found: Vec<_> = (0..good.len()).filter(|i| good[*i..].starts_with(at)).collect();
+    assert_eq!(found.len(), 1, "{schema} {at:?}");
+    let bytes = [&good[..found[0]], put, &good[found[0] + at.len()..]].concat();
+    let decode = samples().into_iter().find(|sample| sample.schema == schema).unwrap().decode;
+    let reason = decode(&bytes).unwrap_err().reason;
+    assert!(reason.contains(says), "{reason}");
+}
+
+/// An announcement names what its record lists, and a window's record counts no further than there are numbers.
+#[test]
+fn places_and_counts_that_are_not_there_are_refused() {
+    let pending = pending::encode(&samples::pending()).unwrap();
+    // One row, then a list of one kind and a list of one window, each the second there is; not full.
+    let bob = [2, 2, 2, 0, 2, 2, 0, 0];
+    refused("pending", &pending, &bob, &[2, 2, 2, 0, 2, 4, 0, 0], "there is no window at place 2");
+    refused("pending", &pending, &bob, &[2, 2, 2, 0, 2, 1, 0, 0], "there is no window at place -1");
+    refused("pending", &pending, &bob, &[2, 2, 4, 0, 2, 2, 0, 0], "there is no kind at place 2");
+
+    let (record, ann) = (samples::window(), samples::person("ann"));
+    let window = window::encode(&samples::tenant(), &ann, &record).unwrap();
+    let until = long(record.told[0].until.0.cast_unsigned());
+    let row = |row: &[u8]| [row, &until].concat();
+    refused("window", &window, &row(&[4]), &row(&[0x80, 0x04]), "");
+    refused("window", &window, &row(&[4]), &row(&[1]), "");
+    // What it follows, then what holds it.
+    let held = |held: u8| [&[9; 16][..], &[2, held]].concat();
+    refused("window", &window, &held(2), &held(6), "");
+}
+
 /// Parts that do not belong together are refused: of a reason, of a crowd, of a change.
 #[test]
 fn parts_that_do_not_fit_are_refused() {
-    let refused = |schema: &'static str, good: &[u8], at: &[u8], put: &[u8], says: &str| {
-        let found: Vec<_> = (0..good.len()).filter(|i| good[*i..].starts_with(at)).collect();
-        assert_eq!(found.len(), 1, "{schema} {at:?}");
-        let bytes = [&good[..found[0]], put, &good[found[0] + at.len()..]].concat();
-        let decode = samples().into_iter().find(|sample| sample.schema == schema).unwrap().decode;
-        let reason = decode(&bytes).unwrap_err().reason;
-        assert!(reason.contains(says), "{reason}");
-    };
     // A kind's name, then the place of `because`, then whether there are target, person and score.
     let ready = ready::encode(&samples::ready()).unwrap();
     let near = |tail: &[u8]| [&b"item_nearby"[..], tail].concat();
@@ -430,15 +461,53 @@ proptest! {
     fn a_record_is_no_heavier_than_its_weight(record in arbitrary::window()) {
         let names = 300;
         let bytes = window::encode(&samples::tenant(), &samples::person("ann"), &record).unwrap();
-        prop_assert!(bytes.len() <= record.weight() + names, "{} {}", bytes.len(), record.weight());
+        let weight = record.weight();
+        prop_assert!(bytes.len() <= weight + names, "{} {weight}", bytes.len());
     }
+}
+
+/// Somebody of whom as much is remembered as there may be, with names as people write them and windows of eight
+/// days: of the model's bounds all, and of the catalogue's 8 caps and 8 surfaces.
+fn busy() -> PersonRecord {
+    let name = |prefix: &str, i: usize| format!("{prefix}_{i:0>width$}", width = 15 - prefix.len());
+    let of = samples::window();
+    let instants = |many| (0..many).map(|i| of.last_opening.plus(i)).collect::<Vec<_>>();
+    let windows = (0..WINDOWS_PER_PERSON_MAX).map(|i| model::person::Window {
+        key: name("thread:", i).into(),
+        days: (0..8).map(|day| model::Day(20_777 + day)).collect(),
+        ..of.windows[0].clone()
+    });
+    let told = (0..TOLD_MAX).map(|i| model::person::Told {
+        key: name("thread:", i).into(),
+        at: instants(3),
+        ..of.told[0].clone()
+    });
+    let counted = (0..8).map(|i| (name("cap", i).into(), instants(COUNTED_MAX as i64)));
+    let seen = (0..8).map(|i| (name("surface", i).into(), of.last_opening));
+    PersonRecord {
+        windows: windows.collect(),
+        told: told.collect(),
+        counted: counted.collect(),
+        seen: seen.collect(),
+        rows: (0..9).map(|day| (model::Day(20_777 + day), 2_000)).collect(),
+        ..PersonRecord::default()
+    }
+}
+
+/// Beside it there is room for a closing and for Readys that wait.
+#[test]
+fn a_busy_person_leaves_room_for_a_closing() {
+    let record = busy();
+    let bytes = window::encode(&samples::tenant(), &samples::person("ann"), &record).unwrap();
+    let room = RECORD_BYTES_MAX - CLOSING_BYTES_MAX - WAITING_BYTES_MAX;
+    assert!(bytes.len() <= room, "{} of {room}", bytes.len());
 }
 
 #[test]
 fn an_empty_person_is_small() {
     let bytes =
         window::encode(&samples::tenant(), &samples::person("ann"), &PersonRecord::default()).unwrap();
-    assert_eq!(bytes.len(), 26);
+    assert_eq!(bytes.len(), 29);
 }
 
 #[test]
@@ -468,16 +537,16 @@ fn schema_text(name: &str) -> String {
 
 /// The schemas, their versions and their fingerprints.
 const VERSIONS: [(&str, u32, &str); 10] = [
-    ("archive", 1, "0f0856096ec977bd"),
+    ("archive", 2, "db28b76e6b7c0825"),
     ("change", 2, "b58d14ad4220fee6"),
     ("event", 2, "a5079a780a680505"),
-    ("inbox", 2, "4212c7da8abc38b9"),
-    ("pending", 1, "77cbf9341c05d1f3"),
+    ("inbox", 3, "9133d4b84fff4d5c"),
+    ("pending", 2, "3f55e1d34764ee68"),
     ("quarantined", 2, "9c279e9c1afb97dd"),
-    ("ready", 2, "6bb768801080a73a"),
+    ("ready", 3, "d7f34beb193a94c6"),
     ("replay", 1, "17b5da06036bb539"),
     ("slice", 1, "ef45482c0dcb8dc7"),
-    ("window", 2, "5701565c9fce7e28"),
+    ("window", 3, "66ec4f25065fb7c9"),
 ];
 
 /// Other languages must come to the same fingerprints. These were computed with fastavro 1.13.1.

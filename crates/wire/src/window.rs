@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use model::{
-    Day, Mark, Millis, Person, PlanName, ReadyId, Tenant, What,
-    person::{Owed, PersonRecord, Waiting, Window},
+    Day, Millis, Person, PlanName, ReadyId, Tenant,
+    hold::Held,
+    person::{Act, Owed, PersonRecord, Told, Waiting, Window},
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +13,19 @@ use crate::{
     bytes::Fixed,
     codec::{Codec, Undecodable, WireError},
     list,
-    parts::{ChannelDto, EntryKeyDto, Text, WhyDto, entry_keys, ready_id, to_entry_keys},
+    mark::MarkDto,
+    parts::{EntryKeyDto, Text, entry_key, ready_id, twins},
     ready::ReadyDto,
 };
 
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("window", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 2] =
-    [include_str!("../../../schemas/window.avsc"), include_str!("../../../schemas/old/window.1.avsc")];
+const SCHEMAS: [&str; 3] = [
+    include_str!("../../../schemas/window.avsc"),
+    include_str!("../../../schemas/old/window.2.avsc"),
+    include_str!("../../../schemas/old/window.1.avsc"),
+];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "window")]
@@ -35,7 +40,13 @@ pub(crate) struct WindowDto<'a> {
     waiting: Vec<WaitingDto<'a>>,
     last_opening: i64,
     #[serde(with = "list")]
-    told_on: Vec<ToldDto<'a>>,
+    told_on: Vec<DateDto<'a>>,
+    #[serde(with = "list")]
+    told: Vec<ToldDto<'a>>,
+    #[serde(with = "list")]
+    counted: Vec<CountedDto<'a>>,
+    #[serde(with = "list")]
+    seen: Vec<SeenDto<'a>>,
     #[serde(with = "list")]
     rows: Vec<RowsDto>,
     keep_until: i64,
@@ -51,40 +62,26 @@ struct OpenDto<'a> {
     opening: i64,
     due: i64,
     released: bool,
+    cancelled: bool,
+    after: Option<Fixed<16>>,
+    held: Option<HeldDto>,
+    heard: u32,
+    /// None is the opening: so it is small where nothing came since, and what was written before it was there
+    /// has an instant.
+    last: Option<i64>,
+    aim: Option<i64>,
+    first: Option<EntryKeyDto>,
     #[serde(with = "list")]
     days: Vec<i32>,
 }
+
+twins!(HeldDto = Held as "held": Online, Quiet, Cap);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "owed")]
 struct OwedDto {
     day: i32,
     mark: MarkDto,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename = "mark")]
-pub(crate) struct MarkDto {
-    channel: Option<ChannelDto>,
-    what: WhatDto,
-    ready: Option<Fixed<16>>,
-    why: Option<WhyDto>,
-    maybe: Option<bool>,
-    #[serde(with = "list")]
-    covers: Vec<EntryKeyDto>,
-    at: i64,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
-#[serde(rename = "mark_what", rename_all = "snake_case")]
-enum WhatDto {
-    Taken,
-    Returned,
-    Left,
-    Ended,
-    Carried,
-    Read,
-    Cleared,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -96,9 +93,36 @@ struct WaitingDto<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "told")]
-struct ToldDto<'a> {
+struct DateDto<'a> {
     plan: Text<'a>,
     date: i32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "last_told")]
+struct ToldDto<'a> {
+    plan: Text<'a>,
+    key: Text<'a>,
+    #[serde(with = "list")]
+    at: Vec<i64>,
+    heard: i64,
+    row: u8,
+    until: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "counted")]
+struct CountedDto<'a> {
+    cap: Text<'a>,
+    #[serde(with = "list")]
+    at: Vec<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "last_seen")]
+struct SeenDto<'a> {
+    surface: Text<'a>,
+    at: i64,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
@@ -118,8 +142,8 @@ pub fn decode(bytes: &[u8]) -> Result<(Tenant, Person, PersonRecord), Undecodabl
 
 impl<'a> WindowDto<'a> {
     pub(crate) fn of(tenant: &'a Tenant, person: &'a Person, record: &'a PersonRecord) -> Self {
-        let told = record.told_on.iter();
-        let rows = record.rows.iter();
+        let (dates, rows) = (record.told_on.iter(), record.rows.iter());
+        let (counted, seen) = (record.counted.iter(), record.seen.iter());
         Self {
             tenant: tenant.as_str().into(),
             person: person.as_str().into(),
@@ -127,20 +151,30 @@ impl<'a> WindowDto<'a> {
             owed: record.owed.iter().map(OwedDto::of).collect(),
             waiting: record.waiting.iter().map(WaitingDto::of).collect(),
             last_opening: record.last_opening.0,
-            told_on: told.map(|(plan, date)| ToldDto { plan: plan.as_str().into(), date: *date }).collect(),
+            told_on: dates.map(|(plan, date)| DateDto { plan: plan.as_str().into(), date: *date }).collect(),
+            told: record.told.iter().map(ToldDto::of).collect(),
+            counted: counted
+                .map(|(cap, at)| CountedDto { cap: Text::Borrowed(cap), at: numbers(at) })
+                .collect(),
+            seen: seen.map(|(surface, at)| SeenDto { surface: Text::Borrowed(surface), at: at.0 }).collect(),
             rows: rows.map(|(day, rows)| RowsDto { day: day.0, rows: *rows }).collect(),
             keep_until: record.keep_until.0,
         }
     }
 
     fn model(self) -> Result<(Tenant, Person, PersonRecord), Undecodable> {
-        let told = self.told_on.iter().map(|told| Ok((PlanName::new(&told.plan)?, told.date)));
+        let dates = self.told_on.iter().map(|told| Ok((PlanName::new(&told.plan)?, told.date)));
+        let counted = self.counted.iter().map(|counted| (counted.cap.as_ref().into(), instants(&counted.at)));
+        let seen = self.seen.iter().map(|seen| (seen.surface.as_ref().into(), Millis(seen.at)));
         let record = PersonRecord {
             windows: self.windows.iter().map(OpenDto::model).collect::<Result<_, _>>()?,
             owed: self.owed.iter().map(OwedDto::model).collect::<Result<_, _>>()?,
             waiting: self.waiting.into_iter().map(WaitingDto::model).collect::<Result<_, _>>()?,
             last_opening: Millis(self.last_opening),
-            told_on: told.collect::<Result<_, Undecodable>>()?,
+            told_on: dates.collect::<Result<_, Undecodable>>()?,
+            told: self.told.iter().map(ToldDto::model).collect::<Result<_, _>>()?,
+            counted: counted.collect(),
+            seen: seen.collect(),
             rows: self.rows.iter().map(|rows| (Day(rows.day), rows.rows)).collect(),
             keep_until: Millis(self.keep_until),
         };
@@ -156,7 +190,14 @@ impl<'a> OpenDto<'a> {
             key: Text::Borrowed(&window.key),
             opening: window.opening.0,
             due: window.due.0,
-            released: window.released,
+            released: window.act.is_some(),
+            cancelled: window.act == Some(Act::Cancel),
+            after: window.after.map(ready_id),
+            held: window.held.map(HeldDto::of),
+            heard: window.heard,
+            last: (window.last != window.opening).then_some(window.last.0),
+            aim: window.aim.map(|aim| aim.0),
+            first: window.first.map(entry_key),
             days: window.days.iter().map(|day| day.0).collect(),
         }
     }
@@ -168,7 +209,13 @@ impl<'a> OpenDto<'a> {
             key: self.key.as_ref().into(),
             opening: Millis(self.opening),
             due: Millis(self.due),
-            released: self.released,
+            act: if self.cancelled { Some(Act::Cancel) } else { self.released.then_some(Act::Release) },
+            after: self.after.map(|id| ReadyId(id.0)),
+            held: self.held.map(HeldDto::model),
+            heard: self.heard,
+            last: Millis(self.last.unwrap_or(self.opening)),
+            aim: self.aim.map(Millis),
+            first: self.first.map(|key| key.model()).transpose()?,
             days: self.days.iter().map(|day| Day(*day)).collect(),
         })
     }
@@ -184,48 +231,6 @@ impl OwedDto {
     }
 }
 
-impl MarkDto {
-    pub(crate) fn of(mark: &Mark) -> Self {
-        let (what, ready, why, maybe) = match mark.what {
-            What::Taken(ready) => (WhatDto::Taken, Some(ready), None, None),
-            What::Returned { ready, maybe } => (WhatDto::Returned, Some(ready), None, Some(maybe)),
-            What::Left { ready, why } => (WhatDto::Left, Some(ready), Some(why), None),
-            What::Ended(why) => (WhatDto::Ended, None, Some(why), None),
-            What::Carried(ready) => (WhatDto::Carried, Some(ready), None, None),
-            What::Read => (WhatDto::Read, None, None, None),
-            What::Cleared => (WhatDto::Cleared, None, None, None),
-        };
-        Self {
-            channel: mark.channel.map(ChannelDto::of),
-            what,
-            ready: ready.map(ready_id),
-            why: why.map(WhyDto::of),
-            maybe,
-            covers: entry_keys(&mark.covers),
-            at: mark.at.0,
-        }
-    }
-
-    pub(crate) fn model(&self) -> Result<Mark, Undecodable> {
-        let ready = self.ready.map(|id| ReadyId(id.0));
-        let why = self.why.map(WhyDto::model);
-        let what = match (self.what, ready, why, self.maybe) {
-            (WhatDto::Taken, Some(ready), None, None) => What::Taken(ready),
-            (WhatDto::Returned, Some(ready), None, Some(maybe)) => What::Returned { ready, maybe },
-            (WhatDto::Left, Some(ready), Some(why), None) => What::Left { ready, why },
-            (WhatDto::Ended, None, Some(why), None) => What::Ended(why),
-            (WhatDto::Carried, Some(ready), None, None) => What::Carried(ready),
-            (WhatDto::Read, None, None, None) => What::Read,
-            (WhatDto::Cleared, None, None, None) => What::Cleared,
-            (what, ..) => {
-                return Err(Undecodable::new(format!("a mark {what:?} lacks a part or has one too many")));
-            }
-        };
-        let channel = self.channel.map(ChannelDto::model);
-        Ok(Mark { channel, what, covers: to_entry_keys(&self.covers)?, at: Millis(self.at) })
-    }
-}
-
 impl<'a> WaitingDto<'a> {
     fn of(waiting: &'a Waiting) -> Self {
         Self { at: waiting.at.0, ready: ReadyDto::of(&waiting.ready) }
@@ -234,4 +239,36 @@ impl<'a> WaitingDto<'a> {
     fn model(self) -> Result<Waiting, Undecodable> {
         Ok(Waiting { at: Millis(self.at), ready: self.ready.model()? })
     }
+}
+
+impl<'a> ToldDto<'a> {
+    fn of(told: &'a Told) -> Self {
+        Self {
+            plan: told.plan.as_str().into(),
+            key: Text::Borrowed(&told.key),
+            at: numbers(&told.at),
+            heard: told.heard.0,
+            row: told.row,
+            until: told.until.0,
+        }
+    }
+
+    fn model(&self) -> Result<Told, Undecodable> {
+        Ok(Told {
+            plan: PlanName::new(&self.plan)?,
+            key: self.key.as_ref().into(),
+            at: instants(&self.at),
+            heard: Millis(self.heard),
+            row: self.row,
+            until: Millis(self.until),
+        })
+    }
+}
+
+fn numbers(instants: &[Millis]) -> Vec<i64> {
+    instants.iter().map(|at| at.0).collect()
+}
+
+fn instants(numbers: &[i64]) -> Vec<Millis> {
+    numbers.iter().copied().map(Millis).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    audience::{Audience, OTHER},
+    audience::{Audience, OTHER, VARIANT},
     language::types::{Scope, Type},
     sources::Format,
     subjects::SubjectType,
@@ -29,6 +29,7 @@ pub fn says_scope<'a>(
     if to.is_mutual() {
         scope.names.insert(OTHER.to_string(), Type::Text);
     }
+    scope.names.insert(VARIANT.to_string(), Type::Number);
     scope
 }
 
@@ -59,6 +60,7 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<
         ("name", Type::Text),
         ("due", Type::Time),
         ("count", Type::Number),
+        (VARIANT, Type::Number),
         ("items", items),
         ("sections", Type::list(section)),
     ];

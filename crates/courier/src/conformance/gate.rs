@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::FutureExt as _;
 
 use super::{Broken, Harness, Kept, Promise, Says, accept, same, samples, tells};
-use crate::port::{Gate, Handed, Outcome};
+use crate::port::{Gate, Handed, Mail, Message, Outcome};
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise {
@@ -88,41 +88,14 @@ async fn refused(harness: &dyn Harness) -> Kept {
     for end in ["\r\n", "\r", "\n", "\0", "\r\n\r\n", "\nBcc: eve@mail.example", "\r\n.\r\n"] {
         let good = samples::message(1)?;
         let bad = |text: &str| format!("{text}{end}x");
-        let mut headers = good.headers.clone();
-        headers.push(("X-More".to_owned(), bad("a")));
-        let mut names = good.headers.clone();
-        names.push((bad("X-More"), "a".to_owned()));
+        let twisted = |change: &dyn Fn(&mut Mail)| good.clone().with_mail(change);
         let messages = [
-            ("message id", {
-                let mut m = good.clone();
-                m.message_id = bad(&good.message_id);
-                m
-            }),
-            ("from", {
-                let mut m = good.clone();
-                m.from = bad(&good.from);
-                m
-            }),
-            ("to", {
-                let mut m = good.clone();
-                m.to = bad(&good.to);
-                m
-            }),
-            ("headline", {
-                let mut m = good.clone();
-                m.headline = bad(&good.headline);
-                m
-            }),
-            ("header's value", {
-                let mut m = good.clone();
-                m.headers = headers;
-                m
-            }),
-            ("header's name", {
-                let mut m = good.clone();
-                m.headers = names;
-                m
-            }),
+            ("message id", Message { message_id: bad(&good.message_id), ..good.clone() }),
+            ("headline", Message { headline: bad(&good.headline), ..good.clone() }),
+            ("from", twisted(&|mail| mail.from = bad(&mail.from))),
+            ("to", twisted(&|mail| mail.to = bad(&mail.to))),
+            ("header's value", twisted(&|mail| mail.headers.push(("X-More".to_owned(), bad("a"))))),
+            ("header's name", twisted(&|mail| mail.headers.push((bad("X-More"), "a".to_owned())))),
         ];
         for (field, message) in messages {
             let watch = Watch::new(harness);

@@ -3,7 +3,7 @@
 use model::{Millis, ReadyId, Tenant};
 
 use super::Broken;
-use crate::port::Message;
+use crate::port::{Mail, Message, Way};
 
 /// A plain message, one of many.
 pub(super) fn message(number: u8) -> Result<Message, Broken> {
@@ -12,14 +12,16 @@ pub(super) fn message(number: u8) -> Result<Message, Broken> {
         tenant: Tenant::new("main").map_err(|error| Broken(error.to_string()))?,
         ready,
         message_id: format!("{ready}@news.example"),
-        from: "News <news@news.example>".to_owned(),
-        to: format!("ann{number}@mail.example"),
         headline: format!("{number} new things"),
-        preheader: "Moon and others".to_owned(),
-        html: format!("<html><body><p>Number {number}</p></body></html>"),
         text: format!("Number {number}\n"),
         date: Millis(1_795_248_000_000),
-        headers: vec![("Auto-Submitted".to_owned(), "auto-generated".to_owned())],
+        way: Way::Mail(Mail {
+            from: "News <news@news.example>".to_owned(),
+            to: format!("ann{number}@mail.example"),
+            preheader: "Moon and others".to_owned(),
+            html: format!("<html><body><p>Number {number}</p></body></html>"),
+            headers: vec![("Auto-Submitted".to_owned(), "auto-generated".to_owned())],
+        }),
     })
 }
 

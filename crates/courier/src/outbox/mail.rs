@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mail_parser::{Address, HeaderValue, Message, MessageParser, PartType};
+use mail_parser::{Address, HeaderValue, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
 /// One mail.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -41,14 +41,19 @@ impl Mail {
     }
 }
 
-/// The part of one sort, with the line ends of a text.
+/// The part of one sort, with the line ends of a text. What a push has beside its words stands for HTML.
 fn body(parsed: &Message<'_>, html: bool) -> String {
     let text = parsed.parts.iter().find_map(|part| match &part.body {
-        PartType::Html(text) if html => Some(text),
-        PartType::Text(text) if !html => Some(text),
+        PartType::Html(text) if html => Some(text.to_string()),
+        PartType::Text(text) if html == is_json(part) => Some(text.to_string()),
+        PartType::Binary(bytes) if html && is_json(part) => String::from_utf8(bytes.to_vec()).ok(),
         _ => None,
     });
     text.map(|text| text.replace("\r\n", "\n")).unwrap_or_default()
+}
+
+fn is_json(part: &MessagePart<'_>) -> bool {
+    part.content_type().is_some_and(|sort| sort.subtype() == Some("json"))
 }
 
 fn shown(value: &HeaderValue<'_>, raw: impl Fn() -> String) -> String {

@@ -1,12 +1,15 @@
 //! Mails against hostile text in every field.
 
-use model::{Millis, ReadyId, Tenant};
+use model::{
+    Millis, ReadyId, Tenant,
+    device::{Device, Platform},
+};
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
     mime::{LINE_BYTES_MAX, Unfit, bare_id, write},
     outbox::Mail,
-    port::Message,
+    port::{self, Message, Way},
 };
 
 pub(super) fn message() -> Message {
@@ -14,14 +17,16 @@ pub(super) fn message() -> Message {
         tenant: Tenant::new("main").unwrap(),
         ready: ReadyId([7; 16]),
         message_id: "0707@news.example".to_owned(),
-        from: "News <news@news.example>".to_owned(),
-        to: "ann@mail.example".to_owned(),
         headline: "Two new things".to_owned(),
-        preheader: String::new(),
-        html: "<p>Hello</p>".to_owned(),
         text: "Hello\n".to_owned(),
         date: Millis(1_795_248_000_000),
-        headers: vec![],
+        way: Way::Mail(port::Mail {
+            from: "News <news@news.example>".to_owned(),
+            to: "ann@mail.example".to_owned(),
+            preheader: String::new(),
+            html: "<p>Hello</p>".to_owned(),
+            headers: vec![],
+        }),
     }
 }
 
@@ -62,6 +67,10 @@ fn refused(change: impl FnOnce(&mut Message)) -> Unfit {
     write(&message).unwrap_err()
 }
 
+fn refused_mail(change: impl FnOnce(&mut port::Mail)) -> Unfit {
+    write(&message().with_mail(change)).unwrap_err()
+}
+
 #[test]
 fn what_cannot_go_is_refused_without_a_quote() {
     let check = |unfit: Unfit, expected: &str| assert_eq!(unfit.to_string(), expected);
@@ -69,14 +78,14 @@ fn what_cannot_go_is_refused_without_a_quote() {
         refused(|m| m.headline = "a\r\nBcc: b@c.example".into()),
         "headline: has a line break or a zero byte",
     );
-    check(refused(|m| m.to = "not an address".into()), "to: not an address that every server takes");
-    check(refused(|m| m.to = "ann@".into()), "to: not an address");
+    check(refused_mail(|m| m.to = "not an address".into()), "to: not an address that every server takes");
+    check(refused_mail(|m| m.to = "ann@".into()), "to: not an address");
     check(
-        refused(|m| m.to = "a@b.example, c@d.example".into()),
+        refused_mail(|m| m.to = "a@b.example, c@d.example".into()),
         "to: not an address that every server takes",
     );
     check(
-        refused(|m| m.to = "<a@b.example>, <c@d.example>".into()),
+        refused_mail(|m| m.to = "<a@b.example>, <c@d.example>".into()),
         "to: its name needs quotes, or it is a list",
     );
 }
@@ -108,8 +117,7 @@ fn lists_of_addresses_never_pass() {
         "Inc, News <a@b.example>",
         "\"a\" \"b\" <a@b.example>",
     ] {
-        let mut message = message();
-        message.to = to.to_owned();
+        let message = message().with_mail(|mail| mail.to = to.to_owned());
         assert!(write(&message).is_err(), "{to}");
     }
     for to in [
@@ -120,8 +128,7 @@ fn lists_of_addresses_never_pass() {
         "ann@localhost",
         "\"Ann, <b@c.example>\" <a@b.example>",
     ] {
-        let mut message = message();
-        message.to = to.to_owned();
+        let message = message().with_mail(|mail| mail.to = to.to_owned());
         assert!(write(&message).is_ok(), "{to}");
     }
 }
@@ -147,15 +154,19 @@ fn headers_of_ours_are_not_replaced() {
         "a:b",
         "ä",
     ] {
-        assert_eq!(refused(|m| m.headers = vec![(name.into(), "x".into())]).field, "headers", "{name}");
+        assert_eq!(refused_mail(|m| m.headers = vec![(name.into(), "x".into())]).field, "headers", "{name}");
     }
     for value in ["", " x", "x\u{7}", "x\ty"] {
-        assert_eq!(refused(|m| m.headers = vec![("X-A".into(), value.into())]).field, "headers", "{value:?}");
+        assert_eq!(
+            refused_mail(|m| m.headers = vec![("X-A".into(), value.into())]).field,
+            "headers",
+            "{value:?}"
+        );
     }
     let twice = vec![("X-A".into(), "1".into()), ("x-a".into(), "2".into())];
-    assert_eq!(refused(|m| m.headers = twice).field, "headers");
-    assert_eq!(refused(|m| m.headers = vec![("X-A".into(), "x".repeat(1_000))]).field, "headers");
-    assert_eq!(refused(|m| m.html = "x".repeat(9 << 20)).field, "body");
+    assert_eq!(refused_mail(|m| m.headers = twice).field, "headers");
+    assert_eq!(refused_mail(|m| m.headers = vec![("X-A".into(), "x".repeat(1_000))]).field, "headers");
+    assert_eq!(refused_mail(|m| m.html = "x".repeat(9 << 20)).field, "body");
 }
 
 #[test]
@@ -232,17 +243,24 @@ proptest! {
         text in hostile(),
     ) {
         let mut message = message();
-        (message.html, message.text) = (html, text);
+        message.text = text;
         let mut headers = 0;
         match which {
             0 => message.message_id = evil.clone(),
-            1 => message.from = evil.clone(),
-            2 => message.to = evil.clone(),
-            3 => message.from = format!("{evil} <news@news.example>"),
             4 => message.headline = evil.clone(),
-            5 => message.headers = vec![("X-More".to_owned(), evil.clone())],
-            _ => message.headers = vec![(evil.clone(), "x".to_owned())],
+            _ => {}
         }
+        let message = message.with_mail(|mail| {
+            mail.html = html;
+            match which {
+                1 => mail.from = evil.clone(),
+                2 => mail.to = evil.clone(),
+                3 => mail.from = format!("{evil} <news@news.example>"),
+                5 => mail.headers = vec![("X-More".to_owned(), evil.clone())],
+                6 => mail.headers = vec![(evil.clone(), "x".to_owned())],
+                _ => {}
+            }
+        });
         if which >= 5 {
             headers = 1;
         }
@@ -260,11 +278,58 @@ proptest! {
     fn what_is_read_is_what_was_written(headline in hostile(), html in hostile(), text in hostile()) {
         let mut message = message();
         message.headline = headline.replace(['\r', '\n', '\0'], "");
-        (message.html, message.text) = (html, text);
+        message.text = text;
+        let message = message.with_mail(|mail| mail.html = html.clone());
         let mail = Mail::parse(write(&message).unwrap().bytes);
         prop_assert_eq!(mail.header("subject").unwrap(), &message.headline);
         // Line ends are a mail's own, so one sort of them comes back.
         prop_assert_eq!(mail.text, message.text.replace("\r\n", "\n"));
-        prop_assert_eq!(mail.html, message.html.replace("\r\n", "\n"));
+        prop_assert_eq!(mail.html, html.replace("\r\n", "\n"));
+    }
+}
+
+fn push(words: &str, id: &str, opens: &str) -> Message {
+    let device = |id: &str, platform| Device { id: id.to_owned(), platform, token: "t".to_owned() };
+    let push = port::Push {
+        devices: vec![
+            device(id, Platform::Android),
+            device("pad", Platform::Ios),
+            device("w", Platform::Web),
+        ],
+        longer: format!("{words} and more"),
+        image: Some("https://p.example/1.png".to_owned()),
+        opens: Some(opens.to_owned()),
+        silent: true,
+        expires: Millis(1_795_248_060_000),
+    };
+    Message { headline: words.to_owned(), text: words.to_owned(), way: Way::Push(push), ..message() }
+}
+
+/// What each platform is given stands in the outbox beside the words.
+#[test]
+fn a_push_is_given_in_the_form_of_each_platform() {
+    let mail = Mail::parse(write(&push("Two new things", "phone", "https://a.example/2")).unwrap().bytes);
+    assert_eq!(mail.header("to"), Some("phone@android.invalid, pad@ios.invalid, w@web.invalid"));
+    assert_eq!(
+        (mail.header("x-tidings-channel"), mail.header("x-tidings-silent")),
+        (Some("push"), Some("yes"))
+    );
+    assert_eq!(mail.text, "Two new things");
+    let raw = String::from_utf8(mail.raw).unwrap().replace("=\r\n", "");
+    for piece in
+        ["\"ttl\": \"60s\"", "\"body\": \"Two new things and more\"", "passive", "\"priority\": \"NORMAL\""]
+    {
+        assert!(raw.contains(piece), "{piece} in {raw}");
+    }
+    assert!(write(&push("x", "a b", "https://a.example")).is_err(), "a device that is no word");
+}
+
+proptest! {
+    #[test]
+    fn no_word_of_a_push_leaves_its_place(words in hostile(), opens in hostile()) {
+        match write(&push(&words, "phone", &opens)) {
+            Ok(written) => check_bytes(&written.bytes, 2),
+            Err(unfit) => prop_assert!(unfit.to_string().len() < 100),
+        }
     }
 }

@@ -72,17 +72,10 @@ fn entries_are_ranked_by_the_order_of_their_section() {
     let check = |order: &str, expected: [i64; 3]| {
         let catalogue = catalogue(&SHOWS.replace("ORDER", order));
         let plan = catalogue.plans.by_name.values().next().unwrap();
-        let window = Window {
-            plan: plan.name.clone(),
-            plan_hash: plan.hash,
-            key: "".into(),
-            opening: Millis(0),
-            due: Millis(10),
-            released: false,
-            days: [Day(0)].into(),
-        };
+        let opened = Window::new(plan.name.clone(), plan.hash, "".into(), Millis(0));
+        let window = Window { due: Millis(10), days: [Day(0)].into(), ..opened };
         let (found, _) =
-            facts().candidates(&(tenant(), ann()), &window, &PersonRecord::default(), plan, &catalogue);
+            facts().candidates(&(tenant(), ann()), &[&window], &PersonRecord::default(), plan, &catalogue);
         let ranks: BTreeMap<i64, f64> = found.iter().map(|one| (one.key.occurred.0, one.rank)).collect();
         let mut order_found: Vec<i64> = ranks.keys().copied().collect();
         order_found.sort_by(|a, b| ranks[b].total_cmp(&ranks[a]));

@@ -54,6 +54,7 @@ fn judged(json: &str) -> String {
         Ok(Admitted::Mute(Mute { person, name, version, on, .. })) => {
             format!("{} {person} {name} v{version}", if on { "mute" } else { "unmute" })
         }
+        Ok(Admitted::Seen { person, surface, at, .. }) => format!("seen {person} on {surface} at {at}"),
         Ok(Admitted::Follow(Follow { person, target, version, on, .. })) => {
             format!("{} {person} {target} v{version}", if on { "follow" } else { "unfollow" })
         }
@@ -62,6 +63,10 @@ fn judged(json: &str) -> String {
         }
         Ok(Admitted::Feedback { person, what, about, .. }) => match about {
             About::Subject { subject, until } => format!("{what:?} {person} {subject} until {until}"),
+            About::UpTo { kind, until } => {
+                let what_of = kind.map_or("all".to_owned(), |kind| kind.to_string());
+                format!("{what:?} {person} {what_of} until {until}")
+            }
             About::Entries(keys) => format!("{what:?} {person} {keys:?}"),
         },
     }
@@ -451,11 +456,11 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
     profile(r#","email_plan":null"#, "profile ann v3 email_plan=-");
     profile(
         r#","email_plan":"wekly""#,
-        "refused /data/email_plan: there is no plan for e-mail `wekly`: did you mean `weekly`?",
+        "refused /data/email_plan: there is no plan for email `wekly`: did you mean `weekly`?",
     );
     profile(
         r#","email_plan":"never""#,
-        "refused /data/email_plan: there is no plan for e-mail `never`: there is `daily` or `weekly`",
+        "refused /data/email_plan: there is no plan for email `never`: there is `daily` or `weekly`",
     );
     profile(r#","email_plan":true"#, "refused /data/email_plan: it is not a text");
 }
@@ -472,10 +477,10 @@ fn feedback_is_admitted_or_refused_with_a_reason() {
         r#","subject":"wrok:1""#,
         "refused /data/subject: wrok:1: there is no subject type `wrok`, did you mean `work`?",
     );
-    read("", "refused /data: it must have `subject` or `entries`, and not both");
+    read("", "refused /data: it must have one of `subject`, `entries`, `kind` or `all`");
     read(
         r#","subject":"work:1","entries":[]"#,
-        "refused /data: it must have `subject` or `entries`, and not both",
+        "refused /data: it must have one of `subject`, `entries`, `kind` or `all`",
     );
     read(r#","entries":[]"#, "refused /data/entries: it is not a list with something in it");
     let no_entry = "it is no entry, as in 2026-11-21T09:00:00.000Z/ and 32 hexadecimal digits";

@@ -82,6 +82,7 @@ impl Mail<'_> {
         let item =
             ItemInput { kind: &kind, subject: &subject, state: &state, reasons: &reasons, maybe: false };
         let mail = renderer.mail(&MailInput {
+            variant: 7,
             plan: &PlanName::new("daily").unwrap(),
             name: None,
             zone: &Zone::UTC,

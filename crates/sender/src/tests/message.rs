@@ -77,6 +77,7 @@ fn tenant() -> Tenant {
 fn ready(entries: Vec<ReadyEntry>) -> Ready {
     Ready {
         id: ReadyId([9; 16]),
+        silent: false,
         tenant: tenant(),
         person: Person::new("ann").unwrap(),
         plan: PlanName::new("daily").unwrap(),
@@ -169,7 +170,7 @@ fn headers_say_which_list_it_is_and_how_to_leave_it() {
     let with = made("subject", &[(0, "show:1", &["followed_show"])], Some(&links));
     let without = made("subject", &[(0, "show:1", &["followed_show"])], None);
     let header = |message: &Message, name: &str| {
-        let found = message.headers.iter().find(|(other, _)| other == name);
+        let found = message.mail().unwrap().headers.iter().find(|(other, _)| other == name);
         found.map(|(_, value)| value.clone())
     };
     for message in [&with, &without] {
@@ -177,7 +178,7 @@ fn headers_say_which_list_it_is_and_how_to_leave_it() {
         assert_eq!(header(message, "List-Id").as_deref(), Some("<daily.shows.shows.example>"));
     }
     assert_eq!(header(&with, "List-Unsubscribe-Post").as_deref(), Some("List-Unsubscribe=One-Click"));
-    assert_eq!(without.headers.len(), 2, "{:?}", without.headers);
+    assert_eq!(without.mail().unwrap().headers.len(), 2);
     let link = header(&with, "List-Unsubscribe").unwrap();
     let link = link.trim_matches(['<', '>']);
     assert!(with.text.contains(link), "{}", with.text);
@@ -203,7 +204,8 @@ fn the_longest_names_still_make_a_mail_that_can_be_written() {
         plan: PlanName::new(&long("q")).unwrap(),
         ..ready(Vec::new())
     };
-    let mut message = made("subject", &[(0, "show:1", &["followed_show"])], None);
-    message.headers.push(("List-Unsubscribe".to_owned(), format!("<{}>", links.unsubscribe(&ready))));
+    let message = made("subject", &[(0, "show:1", &["followed_show"])], None);
+    let link = ("List-Unsubscribe".to_owned(), format!("<{}>", links.unsubscribe(&ready)));
+    let message = message.with_mail(|mail| mail.headers.push(link));
     courier::mime::write(&message).unwrap_or_else(|unfit| panic!("{unfit}"));
 }

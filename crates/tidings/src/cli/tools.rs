@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
 
+use crate::open::Deed;
+
 pub const RELEASE: &str = "\
 What a window holds is told at once, with everything that is asked at a closing; what was told today is not \
 told again tomorrow. With --all so many windows a second are released; who stops it in the middle has \
@@ -12,6 +14,17 @@ released a part, and may begin again.
 Examples:
   tidings release --plan morning_mail --person ann
   tidings release --plan morning_mail --all --per-second 50";
+
+pub const WINDOWS: &str = "\
+Each window with its plan and key, when it opened and is due, how many entries were announced to it, and why it is \
+open: not due yet, or held since the person is online, in quiet hours or over a cap. A window that is released \
+tells what it holds now; one that is cancelled tells nothing, and what it holds ends as `cancelled by hand`. \
+Both mean this one window and none that opens later. --key is needed where the plan has several windows.
+
+Examples:
+  tidings windows ann
+  tidings windows ann --release morning_mail
+  tidings windows ann --cancel replies --key post:7";
 
 pub const ARCHIVE: &str = "\
 Every row of the days before DAY goes to an Avro container file, and then the days are dropped, each as one \
@@ -47,6 +60,31 @@ pub struct Release {
     #[arg(long, value_name = "N", default_value = "100", value_parser = pace)]
     #[arg(conflicts_with = "person")]
     pub per_second: usize,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("act").args(["release", "cancel"]))]
+pub struct Windows {
+    /// The person, by the id that services use for them
+    #[arg(value_name = "PERSON")]
+    pub person: String,
+    /// Close their window of this plan now
+    #[arg(long, value_name = "PLAN")]
+    pub release: Option<String>,
+    /// Close their window of this plan and tell nothing of it
+    #[arg(long, value_name = "PLAN")]
+    pub cancel: Option<String>,
+    /// Of the plan's windows the one with this key
+    #[arg(long, value_name = "KEY", requires = "act", allow_hyphen_values = true)]
+    pub key: Option<String>,
+}
+
+impl Windows {
+    /// What is to be done, and to the window of which plan.
+    pub fn deed(&self) -> Option<(&str, Deed)> {
+        let release = self.release.as_deref().map(|plan| (plan, Deed::Release));
+        release.or(self.cancel.as_deref().map(|plan| (plan, Deed::Cancel)))
+    }
 }
 
 /// Windows a second, and not none.

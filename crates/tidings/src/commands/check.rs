@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use catalogue::{Catalogue, Problem, Problems};
+use catalogue::{Catalogue, Problem, Problems, length};
 use model::{
     Day, Millis,
     civil::{self, Zones},
-    plan::{Close, LocalTime, Plan, Weekdays, ZoneRule},
+    plan::{Alone, Close, First, Follows, LocalTime, Plan, Weekdays, ZoneRule},
 };
 use render::Renderer;
 use runtime::Clock;
@@ -167,7 +167,26 @@ fn schedule(plan: &Plan, now: Millis) -> Schedule {
             (closes, zones.into_iter().map(|name| in_zone(name, *at, *on, now)).collect())
         }
         // Such a window has no hour of its own to show.
+        Close::After { ms: 0 } => ("at once".to_owned(), Vec::new()),
         Close::After { ms } => (format!("{} after it opened", length(*ms)), Vec::new()),
+        Close::Silence { ms, most_ms } => {
+            let closes = format!(
+                "after {} of silence, {} after it opened at the latest",
+                length(*ms),
+                length(*most_ms)
+            );
+            (closes, Vec::new())
+        }
+        Close::Away { ms } => (format!("when they have been away for {}", length(*ms)), Vec::new()),
+        Close::Before { field, ms: 0 } => (format!("at the earliest `{field}`"), Vec::new()),
+        Close::Before { field, ms } => (format!("{} before the earliest `{field}`", length(*ms)), Vec::new()),
+    };
+    let closes = match &plan.follows {
+        Some(Follows { plans, wait_ms }) => {
+            let names: Vec<String> = plans.iter().map(|plan| format!("`{plan}`")).collect();
+            format!("{} after {} told, for who has not come", length(*wait_ms), names.join(" or "))
+        }
+        None => closes + &paced(plan),
     };
     Schedule { plan: plan.name.to_string(), closes, zones }
 }
@@ -197,17 +216,37 @@ fn days(on: Weekdays) -> String {
     }
 }
 
-/// A length of time as a catalogue writes it: `1h30m`.
-fn length(ms: i64) -> String {
-    let mut rest = ms / 1_000;
+/// What there is beside the hour or the while, in the words of the catalogue.
+fn paced(plan: &Plan) -> String {
     let mut text = String::new();
-    for (unit, seconds) in [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)] {
-        if rest >= seconds {
-            text += &format!("{}{unit}", rest / seconds);
-            rest %= seconds;
+    match plan.first {
+        First::Gathered => {}
+        First::Alone => text += ", the first entry at once",
+        First::Both => text += ", the first entry at once and once more with the others",
+    }
+    if let Some(Alone { most, within_ms }) = plan.alone {
+        let fewer = if most == 1 { "none was".to_owned() } else { format!("fewer than {most} were") };
+        text += &format!(", at once if {fewer} told within {}", length(within_ms));
+    }
+    if let Some(entries) = plan.entries {
+        text += &format!(", with {entries} entries at once");
+    }
+    if let Some(rest) = plan.rest {
+        text += &format!(", rests {} after each", length(rest.start_ms));
+        if rest.factor > 1 {
+            text += &format!(", {} times longer each time", rest.factor);
+        }
+        if rest.each_ms > 0 {
+            text += &format!(", {} longer with each entry", length(rest.each_ms));
+        }
+        if rest.most_ms > rest.start_ms {
+            text += &format!(", up to {}", length(rest.most_ms));
         }
     }
-    if text.is_empty() { "0s".to_owned() } else { text }
+    if plan.together {
+        text += ", all its windows together";
+    }
+    text
 }
 
 fn local(at: Millis, zone: &civil::Zone) -> Option<String> {
@@ -256,16 +295,7 @@ mod tests {
             Close::Calendar { at, on: Weekdays::new(on.iter().copied()).unwrap(), zone, spread_ms }
         };
         let check = |close: Close, closes: &str, in_berlin: &[&str]| {
-            let plan = Plan {
-                name: model::PlanName::new("p").unwrap(),
-                hash: 0,
-                channel: model::Channel::Email,
-                close,
-                look_back_days: 7,
-                at_least: 1,
-                once_per: model::plan::OncePer::Event,
-                sections: Vec::new(),
-            };
+            let plan = Plan::new(model::PlanName::new("p").unwrap(), model::Channel::Email, close);
             // A Saturday.
             let schedule = schedule(&plan, Millis::parse("2026-11-21T12:00:00Z").unwrap());
             assert_eq!(schedule.closes, closes);

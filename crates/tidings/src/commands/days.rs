@@ -29,9 +29,16 @@ pub fn run(config: &Config, asked: &cli::Days, out: Out) -> Result<(), Failure> 
             client.get("/admin/days", &[("person", person.as_str()), ("since", &since)])?.good()?
         }
         Reach::Files(files) => {
-            let called = |of: &str| files.catalogue.as_ref()?.subjects.get(of)?.called.clone();
+            let catalogue = files.catalogue.as_ref();
             let now = Millis(files.clock.now());
-            files.runtime.block_on(days::read(&*files.store, &config.tenant, &person, since, now, &called))?
+            files.runtime.block_on(days::read(
+                &*files.store,
+                &config.tenant,
+                &person,
+                since,
+                now,
+                catalogue,
+            ))?
         }
     };
     if out.json {

@@ -58,6 +58,7 @@ pub const SECRET: &str = "secret";
 pub const OUTBOX: &str = "outbox";
 pub const PARTITIONS: &str = "partitions";
 pub const DISK_RESERVE: &str = "disk_reserve";
+pub const PRESENCE_URL: &str = "presence.url";
 pub const DEMO: &str = "demo";
 pub const LOG_FILTER: &str = "log.filter";
 pub const LOG_FORMAT: &str = "log.format";
@@ -69,7 +70,7 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 48] = [
+pub const KEYS: [Key; 49] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -123,6 +124,12 @@ pub const KEYS: [Key; 48] = [
         "TIDINGS_DISK_RESERVE",
         Some("256 MiB"),
         "disk that is never used: intake stops before",
+    ),
+    key(
+        PRESENCE_URL,
+        "TIDINGS_PRESENCE_URL",
+        None,
+        "the product's service that knows whose app is connected, for surfaces that say `ask: live`; nobody is asked unless set",
     ),
     key(
         DEMO,

@@ -99,6 +99,14 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     number.and_then(|n| n.checked_mul(1 << shift)).ok_or_else(|| "is no size, such as 256 MiB".to_owned())
 }
 
+/// The address of a service, which may be one within our own walls.
+pub fn web_url(text: &str) -> Result<String, String> {
+    match catalogue::is_web_url(text) {
+        true => Ok(text.to_owned()),
+        false => Err("is no address such as http://presence.internal:8080/connected".to_owned()),
+    }
+}
+
 /// Characters of a public address; a link in a header adds some 800 to it.
 const PUBLIC_URL_CHARS_MAX: usize = 150;
 /// Names of this machine, to which nobody listens in on the way.

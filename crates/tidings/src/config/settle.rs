@@ -13,7 +13,7 @@ use super::{
     Config, Engine, Limits, Log, Refused,
     keys::{self, API_KEY_FILE_VARIABLE, Form, KEYS},
     merge::{Merge, Source},
-    parse::{bytes, duration, format, log_filter, parsed, public_url, word},
+    parse::{bytes, duration, format, log_filter, parsed, public_url, web_url, word},
     production,
 };
 
@@ -59,6 +59,7 @@ impl Merge<'_> {
         let outbox = self.take(keys::OUTBOX, path);
         let partitions = self.take(keys::PARTITIONS, partitions);
         let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
+        let presence_url = self.take(keys::PRESENCE_URL, web_url);
         let demo = self.take(keys::DEMO, parsed("is neither true nor false"));
         let filter = self.take(keys::LOG_FILTER, log_filter);
         let format = self.take(keys::LOG_FORMAT, format);
@@ -80,6 +81,7 @@ impl Merge<'_> {
                 secret,
                 partitions: partitions?,
                 disk_reserve: disk_reserve?,
+                presence_url,
                 demo: demo?,
                 log: Log { filter: filter?, format: format? },
                 limits: Limits { lag: lag?, hand_over: hand_over? },

@@ -70,6 +70,7 @@ fn value(merged: &Merged, key: &Key) -> Value {
         keys::DATA_DIR => config.data_dir.display().to_string().into(),
         keys::LISTEN => config.listen.to_string().into(),
         keys::PUBLIC_URL => config.public_url.clone().into(),
+        keys::PRESENCE_URL => config.presence_url.clone().into(),
         keys::API_KEYS => {
             config.api_keys.iter().map(|key| json!({"tenant": key.tenant.as_str(), "key": SECRET})).collect()
         }

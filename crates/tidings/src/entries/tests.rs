@@ -43,7 +43,10 @@ fn mark(key: EntryKey, what: u8) -> Row {
 fn shown(rows: &BTreeMap<Day, Vec<Row>>) -> Vec<(Day, Vec<Entry>)> {
     let (journal, names) = (BTreeMap::new(), BTreeMap::new());
     let of = |rows: &Vec<Row>| {
-        fold(rows).entries().map(|(key, view)| days::entry(key, view, &journal, &names)).collect::<Vec<_>>()
+        fold(rows)
+            .entries()
+            .map(|(key, view)| days::entry(key, view, &journal, &names, None))
+            .collect::<Vec<_>>()
     };
     rows.iter().map(|(day, rows)| (*day, of(rows))).filter(|(_, entries)| !entries.is_empty()).collect()
 }

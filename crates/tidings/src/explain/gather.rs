@@ -85,6 +85,7 @@ pub async fn gather(
     gathered.profile = states.next().unwrap_or_default();
     gathered.mutes = states.next().unwrap_or_default();
     gathered.notes = states.next().unwrap_or_default();
+    gathered.view = std::mem::take(&mut gathered.view).with_notes(&gathered.notes);
     gathered.record = crate::http::windows::of(log, tenant, person).await?;
     gathered.world = known(store, (tenant, person), &gathered, catalogue).await?;
     gathered.gone = gone(store, &gathered, catalogue, now).await?;

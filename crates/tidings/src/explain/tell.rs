@@ -12,10 +12,12 @@ use catalogue::{
 use model::{
     Because, Channel, EntryKey, EntryView, Event, Fate, Kind, Millis, Person, PlanName, ReadyId, Reason,
     Tenant, Why,
+    person::{Act, Window},
 };
 use store::{Journalled, Recorded};
 
 use super::{Explanation, Found, Step, gather::Gathered};
+use crate::{days, open};
 
 /// One explanation for each event that was found.
 pub fn tell(
@@ -104,7 +106,7 @@ impl Telling<'_> {
             self.say(Found::For, format!("found under `{kind}`: {how}"));
         }
         let mut verdict = Vec::new();
-        for channel in Channel::ALL {
+        for channel in days::channels(entry, Some(self.catalogue)) {
             let fate = entry.fate(channel);
             match fate {
                 Fate::Told { ready } => self.told(channel, ready),
@@ -192,17 +194,24 @@ impl Telling<'_> {
         let mut is_open = false;
         for window in windows.filter(|window| window.plan == *plan && window.days.contains(&key.day())) {
             is_open = true;
-            let late = if window.due <= self.now { ", which is due" } else { "" };
-            self.say(
-                Found::For,
-                format!("{channel}: it waits for `{plan}`, which closes at {}{late}", window.due),
-            );
+            let text = format!("{channel}: it waits for `{plan}`, which closes at {}", window.due);
+            let found = if window.act == Some(Act::Cancel) { Found::Against } else { Found::For };
+            self.say(found, text + &self.waits(window));
         }
         if !is_open {
             let text = format!(
                 "{channel}: no window of `{plan}` is open for its day; the digest has not come to it yet"
             );
             self.say(Found::Note, text);
+        }
+    }
+
+    /// What an open window waits for, if it is more than its hour.
+    fn waits(&self, window: &Window) -> String {
+        match (window.act, window.held) {
+            (None, None) if window.due > self.now => String::new(),
+            (None, _) if window.due <= self.now => ", which is due".to_owned(),
+            _ => format!(" ({})", open::why(window, self.now)),
         }
     }
 
@@ -227,6 +236,13 @@ fn ended(why: Why) -> String {
         Why::Expired => "it lay before the look-back of its plan, or its day was about to expire",
         Why::ToldBefore => "an earlier message told the same subject, and the plan says a subject once",
         Why::NoAddress => "the profile has no address for this channel",
+        Why::TooFew => "there were fewer than the plan's `at_least`, and it says `below: ended`",
+        Why::QuietHours => {
+            "it was due in quiet hours, and the plan says `then: ended`, or no later time was left"
+        }
+        Why::SeesItself => "the person was there and saw it, and the plan does not tell what one sees",
+        Why::OverCap => "a cap had no room for it before its day expired",
+        Why::Cancelled => "somebody closed its window and had it tell nothing",
         Why::KindGone | Why::PlanGone => "the catalogue was changed since",
         _ => return why.text().to_owned(),
     };

@@ -12,8 +12,9 @@ use model::{
     Because, Channel, Day, Entry, Event, EventKey, Kind, Mark, Millis, Person, Place, PlanName, ReadyId,
     Reason, Row, State, SubjectRef, Tenant, Value, What, Why, World,
     fold::fold,
+    hold::Held,
     limits::DAY_MS,
-    person::{PersonRecord, Window, mutes, notes, profile},
+    person::{Act, PersonRecord, Window, mutes, notes, profile},
 };
 use store::{Claim, Journalled, Record, Recorded};
 use tower::ServiceExt as _;
@@ -153,15 +154,8 @@ fn check(case: &str, gathered: &Gathered, verdict: &str, expected: &[&str]) {
 }
 
 fn window(plan: &str) -> Window {
-    Window {
-        plan: PlanName::new(plan).unwrap(),
-        plan_hash: 1,
-        key: "".into(),
-        opening: now(),
-        due: now().plus(DAY_MS),
-        released: false,
-        days: [Day::of(now())].into(),
-    }
+    let opened = Window::new(PlanName::new(plan).unwrap(), 1, "".into(), now());
+    Window { due: now().plus(DAY_MS), days: [Day::of(now())].into(), ..opened }
 }
 
 /// An entry that waits, with windows open, of somebody with an address who may prefer a plan.
@@ -249,11 +243,26 @@ fn who_was_found_learns_what_became_of_it() {
         (What::Cleared, "cleared", "they cleared it"),
         (What::Ended(Why::ToldBefore), "told before", "an earlier message told the same subject"),
         (What::Ended(Why::NoLongerTrue), "no longer true", "`while` does not hold"),
+        (What::Ended(Why::Cancelled), "cancelled by hand", "somebody closed its window"),
     ] {
         check(part, &entry(follows(nothing()), Some(what)), verdict, &[part]);
     }
     let carried = entry(follows(nothing()), Some(What::Carried(id)));
     check("carried", &carried, "carried over", &["had no room for it"]);
+}
+
+#[test]
+fn an_open_window_says_what_it_waits_for() {
+    let check_window = |case: &str, change: fn(&mut Window), expected: &[&str]| {
+        let mut waiting = waits(entry(follows(nothing()), None), None, &["daily"]);
+        change(&mut waiting.record.as_mut().unwrap().windows[0]);
+        check(case, &waiting, "waiting", expected);
+    };
+    check_window("its hour", |_| {}, &["12:00:00.000Z", "!12:00:00.000Z ("]);
+    check_window("due", |window| window.due = now(), &["12:00:00.000Z, which is due"]);
+    check_window("held", |window| window.held = Some(Held::Cap), &["(held, a cap has no room)"]);
+    check_window("released", |window| window.act = Some(Act::Release), &["(released by hand, closes now)"]);
+    check_window("cancelled", |window| window.act = Some(Act::Cancel), &["(cancelled by hand, "]);
 }
 
 #[test]

@@ -195,8 +195,19 @@ impl Furniture {
     fn digest(&self) -> anyhow::Result<digest::Ports> {
         let Self { engines, catalogue, clock, zones, partitions, quiet, shutdown, .. } = self.clone();
         let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
-        let (topics, store) = (self.watched(), engines.store);
-        Ok(digest::Ports { topics, store, catalogue, zones, partitions, clock, quiet, shutdown, metrics })
+        let (topics, store, live) = (self.watched(), engines.store, engines.live);
+        Ok(digest::Ports {
+            topics,
+            store,
+            live,
+            catalogue,
+            zones,
+            partitions,
+            clock,
+            quiet,
+            shutdown,
+            metrics,
+        })
     }
 
     fn sender(&self) -> anyhow::Result<sender::Ports> {

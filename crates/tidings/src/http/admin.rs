@@ -20,7 +20,7 @@ use serde_json::json;
 use topic::NewRecord;
 use wire::topics;
 
-use super::{App, Oops, Shared, archive, clock, explain, release, replay};
+use super::{App, Oops, Shared, archive, clock, explain, open, release, replay};
 use crate::{
     days,
     quarantine::{self, Verdict},
@@ -33,6 +33,7 @@ pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/admin/stages", get(stages))
         .route("/admin/days", get(days_of))
+        .route("/admin/windows", get(open::list).post(open::act))
         .route("/admin/explain", get(explain::explain))
         .route("/admin/release", post(release::release))
         .route("/admin/replay", post(replay::order))
@@ -70,10 +71,9 @@ async fn days_of(State(app): Shared, Query(query): Query<DaysQuery>) -> Result<R
         Ok(person) => person,
         Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
     };
-    let called = |of: &str| app.called(of);
     let since = query.since.unwrap_or(days::DAYS_MAX);
     let store = &*app.house.engines().store;
-    let days = days::read(store, &app.tenant, &person, since, app.now(), &called).await?;
+    let days = days::read(store, &app.tenant, &person, since, app.now(), Some(&app.catalogue)).await?;
     Ok(Json(days).into_response())
 }
 

@@ -125,8 +125,8 @@ impl Desk {
     async fn read(&self, tenant: &Tenant, wanted: Wanted) -> anyhow::Result<String> {
         let Wanted { person, cursor, most, back } = wanted;
         let (app, now) = (&self.app, self.app.now());
-        let called = |of: &str| app.called(of);
-        let read = days::read(&*app.house.engines().store, tenant, &person, back, now, &called).await?;
+        let read =
+            days::read(&*app.house.engines().store, tenant, &person, back, now, Some(&app.catalogue)).await?;
         let days = read.days.into_iter().rev();
         let days: Vec<_> = days.filter_map(|one| Some((Day::parse(&one.day)?, one.entries))).collect();
         let newest = newest(now);

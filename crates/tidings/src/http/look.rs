@@ -33,6 +33,14 @@ pub fn until(ms: i64) -> String {
     }
 }
 
+/// Text as a part of an address.
+pub fn urlencoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
 /// `12,345`.
 pub fn number(n: u64) -> String {
     let digits = n.to_string();
@@ -53,12 +61,17 @@ pub fn masked(address: &str) -> String {
 }
 
 /// What a page says after something was done; the address names it, the words are ours.
-const DONE: [(&str, &str); 5] = [
+const DONE: [(&str, &str); 7] = [
     ("published", "Published. The house has it for good, and is on it."),
     ("moved", "The clock was moved, and everything due by then was done."),
     ("moving", "The clock was moved; the house is still busy with what was due."),
     ("retried", "Put back where it came from."),
     ("dropped", "Dropped."),
+    (
+        "released",
+        "Released: what waited there is told now, unless something speaks against it at the closing.",
+    ),
+    ("cancelled", "Cancelled: what waited there is not told."),
 ];
 
 pub fn done(name: &str) -> Option<&'static str> {

@@ -22,7 +22,10 @@ use super::{
     page::{self, Asked},
     windows,
 };
-use crate::days::{self, Days};
+use crate::{
+    days::{self, Days},
+    open,
+};
 
 /// How far back the page looks.
 const DAYS_SHOWN: i32 = 7;
@@ -87,16 +90,16 @@ async fn one(app: &Arc<App>, person: &Person) -> anyhow::Result<Value> {
     let muted = muted(&mutes);
     let zone = app.house.intake().zones.get_or_utc(known.text(profile::ZONE));
     let record = windows::of(&*engines.topics, &app.tenant, person).await?.unwrap_or_default();
-    let called = |of: &str| app.called(of);
     let now = app.now();
-    let days = days::read(&*engines.store, &app.tenant, person, DAYS_SHOWN, now, &called).await?;
+    let days =
+        days::read(&*engines.store, &app.tenant, person, DAYS_SHOWN, now, Some(&app.catalogue)).await?;
     Ok(json!({
-        "is_known": !known.is_empty() || !muted.is_empty() || !days.days.is_empty(),
+        "is_known": !known.is_empty() || !muted.is_empty() || !days.days.is_empty() || !record.windows.is_empty(),
         "profile": profile_of(&known),
         "muted": muted.iter().take(MUTES_LISTED).collect::<Vec<_>>(),
         "muted_more": muted.len().saturating_sub(MUTES_LISTED),
         "local": look::instant(now, &zone),
-        "windows": windows_of(&record, now, &zone),
+        "windows": windows_of(app, &record, &zone),
         "days": days_of(&days, &zone, &mails_of(app)),
         "days_shown": DAYS_SHOWN,
     }))
@@ -117,16 +120,27 @@ fn muted(mutes: &Known) -> Vec<&str> {
     mutes.cells.iter().filter(|(_, cell)| up(&cell.value)).map(|(name, _)| &**name).collect()
 }
 
-fn windows_of(record: &PersonRecord, now: Millis, zone: &Zone) -> Vec<Value> {
-    let one = |window: &model::person::Window| {
+fn windows_of(app: &App, record: &PersonRecord, zone: &Zone) -> Vec<Value> {
+    let now = app.now();
+    let at = |text: &str| Millis::parse(text).unwrap_or(now);
+    let one = |window: open::OneWindow| {
+        let (opening, due) = (at(&window.opened), at(&window.due));
         json!({
-            "plan": window.plan.as_str(),
-            "opened": look::instant(window.opening, zone),
-            "due": look::instant(window.due, zone),
-            "until": look::until(window.due.since(now)),
+            "plan": window.plan,
+            "key": window.key,
+            // Names the window that is seen here: one that opens later is not meant.
+            "opening": window.opened,
+            "opened": look::instant(opening, zone),
+            "due": look::instant(due, zone),
+            "until": look::until(due.since(now)),
+            "why": window.why,
+            "heard": window.heard,
+            "follows": window.follows,
+            "is_released": window.act.is_some(),
+            "is_cancelled": window.act == Some(open::Deed::Cancel),
         })
     };
-    record.windows.iter().map(one).collect()
+    open::of(record, now, Some(&app.catalogue.plans)).into_iter().map(one).collect()
 }
 
 /// The mails of the newest Readys, so that what was told can be looked at.

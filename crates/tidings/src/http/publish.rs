@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 use tower::ServiceExt as _;
 
 use super::{
-    App, Oops, Shared,
+    App, Oops, Shared, look,
     page::{self, Asked},
 };
 use crate::datadir::random_hex;
@@ -126,7 +126,7 @@ async fn publish(
         None => {
             // So that the next page shows what came of it.
             app.rest().await;
-            Ok(page::go(&format!("/publish?event={}&done=published", urlencoded(what))))
+            Ok(page::go(&format!("/publish?event={}&done=published", look::urlencoded(what))))
         }
         Some(refused) => shown(&app, &Asked::default(), Some(what), &filled, Some(refused)),
     }
@@ -191,13 +191,6 @@ async fn tell(app: &App, event: &Json) -> anyhow::Result<Option<String>> {
     }))
 }
 
-fn urlencoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,7 +223,7 @@ mod tests {
 
     #[test]
     fn an_address_holds_what_it_is_given() {
-        assert_eq!(urlencoded("item.published"), "item.published");
-        assert_eq!(urlencoded("a&b=c\r\nd"), "a%26b%3Dc%0D%0Ad");
+        assert_eq!(look::urlencoded("item.published"), "item.published");
+        assert_eq!(look::urlencoded("a&b=c\r\nd"), "a%26b%3Dc%0D%0Ad");
     }
 }

@@ -10,7 +10,7 @@ use model::{Millis, Person, PlanName};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Oops, Shared, admin::refuse};
+use super::{App, Oops, Shared, admin::refuse};
 use crate::release::{self, Place, Release};
 
 #[derive(Deserialize)]
@@ -26,13 +26,9 @@ pub struct Asked {
 }
 
 pub async fn release(State(app): Shared, Json(asked): Json<Asked>) -> Result<Response, Oops> {
-    let Some(plan) =
-        PlanName::new(&asked.plan).ok().filter(|plan| app.catalogue.plans.by_name.contains_key(plan))
-    else {
-        let names = app.catalogue.plans.by_name.keys().map(PlanName::as_str);
-        let help = catalogue::problem::did_you_mean(&asked.plan, names.clone())
-            .unwrap_or_else(|| format!("there is {}", catalogue::problem::one_of(names)));
-        return Ok(refuse(StatusCode::BAD_REQUEST, format!("there is no plan `{}`: {help}", asked.plan)));
+    let plan = match known_plan(&app, &asked.plan) {
+        Ok(plan) => plan,
+        Err(why) => return Ok(refuse(StatusCode::BAD_REQUEST, why)),
     };
     let at = Millis(asked.at.unwrap_or(app.now().0));
     let release = Release { tenant: app.tenant.clone(), plan, at };
@@ -51,4 +47,15 @@ pub async fn release(State(app): Shared, Json(asked): Json<Asked>) -> Result<Res
     };
     let part = release::some(log, &release, from, asked.most.unwrap_or(release::PART_MAX)).await?;
     Ok(Json(json!({"released": part.released, "next": part.next, "at": at.0})).into_response())
+}
+
+/// A plan of the catalogue, or that there is none of this name.
+pub(super) fn known_plan(app: &App, name: &str) -> Result<PlanName, String> {
+    let plans = &app.catalogue.plans.by_name;
+    PlanName::new(name).ok().filter(|plan| plans.contains_key(plan)).ok_or_else(|| {
+        let names = plans.keys().map(PlanName::as_str);
+        let help = catalogue::problem::did_you_mean(name, names.clone())
+            .unwrap_or_else(|| format!("there is {}", catalogue::problem::one_of(names)));
+        format!("there is no plan `{name}`: {help}")
+    })
 }

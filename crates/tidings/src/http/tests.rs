@@ -1,6 +1,6 @@
 //! The door and the pages, asked as a browser and as a stranger would.
 
-use std::{collections::BTreeSet, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use axum::{
     Router,
@@ -26,6 +26,7 @@ use crate::{
 };
 
 mod entries;
+mod open;
 mod tools;
 mod unsubscribe;
 
@@ -162,15 +163,8 @@ async fn what_a_look_does_not_reach_is_not_counted() {
 /// Writes records of persons with an open window, as their owner would.
 async fn remember(door: &Door, persons: Range<u64>) {
     let tenant = Tenant::new("main").unwrap();
-    let window = Window {
-        plan: PlanName::new("daily").unwrap(),
-        plan_hash: 0,
-        key: "".into(),
-        opening: door.app.now(),
-        due: door.app.now().plus(3_600_000),
-        released: false,
-        days: BTreeSet::new(),
-    };
+    let opened = Window::new(PlanName::new("daily").unwrap(), 0, "".into(), door.app.now());
+    let window = Window { due: door.app.now().plus(3_600_000), ..opened };
     let record = |number: u64| {
         let person = Person::new(&format!("p{number}")).unwrap();
         let record = PersonRecord { windows: vec![window.clone()], ..PersonRecord::default() };
@@ -209,7 +203,7 @@ async fn only_our_own_forms_change_anything() {
     let foreign = [("content-type", "application/x-www-form-urlencoded"), ("origin", "https://evil.example")];
     let body = format!("csrf={}&to=day", door.app.guard.csrf);
     assert_eq!(door.ask(Method::POST, "/clock", &foreign, &body).await.status, StatusCode::FORBIDDEN);
-    for path in ["/clock", "/publish", "/quarantine"] {
+    for path in ["/clock", "/publish", "/quarantine", "/person/windows"] {
         let fields = "csrf=wrong&to=day&event=item.offered&item=0&verdict=drop";
         for fields in [fields, fields.split_once('&').unwrap().1, "csrf=", ""] {
             let answer = door.post(path, fields).await;

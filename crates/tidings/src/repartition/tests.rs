@@ -82,14 +82,10 @@ impl Ground {
 
     async fn remember(&self, number: u32, version: u32) {
         let (tenant, person) = who(number);
-        let window = |plan: u32| Window {
-            plan: PlanName::new(&format!("plan_{plan}")).unwrap(),
-            plan_hash: 7,
-            key: "".into(),
-            opening: Millis(i64::from(number)),
-            due: Millis(i64::from(number) + 1_000),
-            released: false,
-            days: [Day(20_000)].into(),
+        let window = |plan: u32| {
+            let plan = PlanName::new(&format!("plan_{plan}")).unwrap();
+            let opened = Window::new(plan, 7, "".into(), Millis(i64::from(number)));
+            Window { due: Millis(i64::from(number) + 1_000), days: [Day(20_000)].into(), ..opened }
         };
         let windows = (0..number % 3).map(window).collect();
         let remembered = PersonRecord { windows, last_opening: Millis(version.into()), ..Default::default() };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 use catalogue::Catalogue;
-use courier::outbox::Outbox;
+use courier::{mime::SILENT_HEADER, outbox::Outbox};
 use model::{
     EntryKey, ReadyId, SubjectRef,
     plan::{OncePer, Plan},
@@ -46,6 +46,8 @@ impl Books {
             let header = |name| mail.header(name).unwrap_or_default().to_owned();
             let sections = sections(ready, store, catalogue).await?;
             self.mails.push(Mail {
+                channel: ready.channel,
+                silent: mail.header(SILENT_HEADER).is_some(),
                 tenant: ready.tenant.clone(),
                 person: ready.person.clone(),
                 to: header("to"),

@@ -32,6 +32,7 @@ use wire::topics;
 
 use super::{
     Ground,
+    apps::Apps,
     books::Books,
     mail_server::{Down, MailServer},
     real::Lot,
@@ -77,6 +78,7 @@ pub(super) struct Scene<'a> {
     lot: Option<Lot>,
     clock: Clock,
     down: Down,
+    apps: Arc<Apps>,
     books: Books,
     /// Reasons of what was put aside.
     aside: Vec<String>,
@@ -115,6 +117,7 @@ impl<'a> Scene<'a> {
             ground,
             clock: Clock::still(scenario.calendar.start().0),
             down: Down::default(),
+            apps: Arc::default(),
             books: Books::default(),
             aside: Vec::new(),
             running: None,
@@ -156,10 +159,10 @@ impl<'a> Scene<'a> {
         let outbox = Arc::new(Outbox::open(&self.dir.join("outbox"))?);
         self.lives += 1;
         let courier = Arc::new(MailServer { outbox: outbox.clone(), down: self.down.clone() });
-        let schemas = opened.schemas();
+        let (schemas, live) = (opened.schemas(), self.apps.clone());
         let engines = match self.ground {
             Ground::Even | Ground::Real(_) => {
-                Engines { topics: topics.clone(), store: store.clone(), courier, schemas }
+                Engines { topics: topics.clone(), store: store.clone(), courier, live, schemas }
             }
             Ground::Rough(seed) => {
                 let seed = seed.wrapping_add(self.lives);
@@ -170,6 +173,7 @@ impl<'a> Scene<'a> {
                     topics: Arc::new(topic::rough::Rough::new(topics.clone(), Odds::ROUGH, seed)),
                     store: Arc::new(store::rough::Rough::new(store.clone(), roughness)),
                     courier,
+                    live,
                     schemas,
                 }
             }
@@ -196,9 +200,8 @@ impl<'a> Scene<'a> {
     }
 
     async fn days(&self, tenant: &Tenant, person: &Person) -> anyhow::Result<Days> {
-        let called = |subject: &str| self.catalogue.subjects.get(subject)?.called.clone();
         let (store, now) = (&*self.running()?.store, Millis(self.clock.now()));
-        days::read(store, tenant, person, days::DAYS_MAX, now, &called).await
+        days::read(store, tenant, person, days::DAYS_MAX, now, Some(&self.catalogue)).await
     }
 }
 
@@ -284,6 +287,11 @@ impl World for Scene<'_> {
 
     async fn mail_server(&mut self, up: bool) -> anyhow::Result<()> {
         self.down.set(!up);
+        Ok(())
+    }
+
+    async fn app(&mut self, person: &Person, connected: bool) -> anyhow::Result<()> {
+        self.apps.set(person, connected);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Any record, for properties.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 use model::{
     Because, Cell, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark,
@@ -8,8 +8,10 @@ use model::{
     What, Why,
     delivery::{Delivery, Outcome},
     entry::DayKey,
-    person::{Owed, PersonRecord, Waiting, Window},
+    hold::Held,
+    person::{Act, Owed, PersonRecord, Told, Waiting, Window},
     ready::{Ready, ReadyEntry},
+    window::Wanted,
 };
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::json;
@@ -133,10 +135,26 @@ pub(super) fn row() -> impl Strategy<Value = (DayKey, Row)> {
 }
 
 pub(super) fn pending() -> impl Strategy<Value = Pending> {
-    let announcement = (person(), any::<i32>(), any::<u32>(), vec(kind(), 0..3), any::<bool>()).prop_map(
-        |(person, day, rows, kinds, full)| Announcement { person, day: Day(day), rows, kinds, full },
-    );
-    (tenant(), vec(announcement, 0..6)).prop_map(|(tenant, announcements)| Pending { tenant, announcements })
+    let key = prop_oneof![Just("".into()), text()];
+    let wanted = (plan(), key, option::of(at())).prop_map(|(plan, key, aim)| Wanted { plan, key, aim });
+    // A few of each, so that several announcements name the same ones.
+    let announcements = (vec(kind(), 0..3), vec(wanted, 0..3)).prop_flat_map(|(kinds, windows)| {
+        let (kinds, windows) = (some(kinds), some(windows));
+        let announcement = (person(), any::<i32>(), any::<u32>(), kinds, windows, any::<bool>()).prop_map(
+            |(person, day, rows, kinds, windows, full)| {
+                let day = Day(day);
+                Announcement { person, day, rows, kinds, windows, full }
+            },
+        );
+        vec(announcement, 0..6)
+    });
+    (tenant(), announcements).prop_map(|(tenant, announcements)| Pending { tenant, announcements })
+}
+
+/// Some of these.
+fn some<T: Clone + Debug + 'static>(all: Vec<T>) -> impl Strategy<Value = Vec<T>> {
+    let many = 0..=all.len();
+    prop::sample::subsequence(all, many)
 }
 
 pub(super) fn ready() -> impl Strategy<Value = Ready> {
@@ -144,8 +162,9 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
         |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
     );
     let whose = (tenant(), person(), plan(), text());
-    (ready_id(), whose, (at(), at(), at()), any::<u16>(), (vec(entry, 0..4), vec(any::<u16>(), 0..3)))
-        .prop_map(|(id, (tenant, person, plan, key), (opening, due, expires), attempt, (entries, more))| {
+    let how = (any::<bool>(), any::<u16>());
+    (ready_id(), whose, (at(), at(), at()), how, (vec(entry, 0..4), vec(any::<u16>(), 0..3))).prop_map(
+        |(id, (tenant, person, plan, key), (opening, due, expires), (silent, attempt), (entries, more))| {
             Ready {
                 id,
                 tenant,
@@ -154,13 +173,15 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
                 key,
                 opening,
                 channel: Channel::Email,
+                silent,
                 attempt,
                 due,
                 expires,
                 entries,
                 more,
             }
-        })
+        },
+    )
 }
 
 fn why() -> impl Strategy<Value = Why> {
@@ -181,32 +202,63 @@ fn mark() -> impl Strategy<Value = Mark> {
         .prop_map(|(channel, what, covers, at)| Mark::new(channel, what, covers, at))
 }
 
-pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
+fn act() -> impl Strategy<Value = Option<Act>> {
+    option::of(prop::sample::select(vec![Act::Release, Act::Cancel]))
+}
+
+fn open_window() -> impl Strategy<Value = Window> {
     let days = prop::collection::btree_set(any::<i32>().prop_map(Day), 0..5);
-    let open = (plan(), any::<u64>(), name(), at(), at(), any::<bool>(), days).prop_map(
-        |(plan, plan_hash, key, opening, due, released, days)| Window {
+    let held = option::of(prop::sample::select(vec![Held::Online, Held::Quiet, Held::Cap]));
+    let rest = (option::of(ready_id()), held, any::<u32>(), option::of(at()), option::of(entry_key()), days);
+    // Often nothing came since it opened.
+    let instants = (at(), at(), option::of(at()));
+    (plan(), any::<u64>(), text(), instants, act(), rest).prop_map(
+        |(plan, plan_hash, key, (opening, due, last), act, (after, held, heard, aim, first, days))| Window {
             plan,
             plan_hash,
-            key: key.into(),
+            key,
             opening,
             due,
-            released,
+            act,
+            after,
+            held,
+            heard,
+            last: last.unwrap_or(opening),
+            aim,
+            first,
             days,
         },
-    );
+    )
+}
+
+fn told() -> impl Strategy<Value = Told> {
+    (plan(), text(), vec(at(), 0..4), at(), any::<u8>(), at())
+        .prop_map(|(plan, key, at, heard, row, until)| Told { plan, key, at, heard, row, until })
+}
+
+pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
     let owed = (any::<i32>(), mark()).prop_map(|(day, mark)| Owed { day: Day(day), mark });
     let waiting = (at(), ready()).prop_map(|(at, ready)| Waiting { at, ready });
-    let told = prop::collection::btree_map(plan(), any::<i32>(), 0..3);
+    let dates = prop::collection::btree_map(plan(), any::<i32>(), 0..3);
+    let counted = prop::collection::btree_map(text(), vec(at(), 0..4), 0..3);
+    let seen = prop::collection::btree_map(text(), at(), 0..3);
+    let past = (dates, vec(told(), 0..3), counted, seen);
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
-    (vec(open, 0..3), vec(owed, 0..3), vec(waiting, 0..2), (at(), at()), told, rows).prop_map(
-        |(windows, owed, waiting, (last_opening, keep_until), told_on, rows)| PersonRecord {
-            windows,
-            owed,
-            waiting,
-            last_opening,
-            told_on,
-            rows,
-            keep_until,
+    (vec(open_window(), 0..3), vec(owed, 0..3), vec(waiting, 0..2), (at(), at()), past, rows).prop_map(
+        |(windows, owed, waiting, (last_opening, keep_until), past, rows)| {
+            let (told_on, told, counted, seen) = past;
+            PersonRecord {
+                windows,
+                owed,
+                waiting,
+                last_opening,
+                told_on,
+                told,
+                counted,
+                seen,
+                rows,
+                keep_until,
+            }
         },
     )
 }
@@ -241,13 +293,17 @@ pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
             Inbox::Delivery(Delivery { ready, tenant, person, plan, key, channel, attempt, at, outcome })
         },
     );
-    let release = (tenant(), person(), plan(), at()).prop_map(|(tenant, person, plan, at)| Inbox::Release {
+    let act = prop::sample::select(vec![Act::Release, Act::Cancel]);
+    let by_hand = (tenant(), person(), act, plan(), option::of(text()), at()).prop_map(
+        |(tenant, person, act, plan, key, at)| Inbox::ByHand { tenant, person, act, plan, key, at },
+    );
+    let seen = (tenant(), person(), text(), at()).prop_map(|(tenant, person, surface, at)| Inbox::Seen {
         tenant,
         person,
-        plan,
+        surface,
         at,
     });
-    prop_oneof![follow, profile, feedback, delivery, release]
+    prop_oneof![follow, profile, feedback, delivery, by_hand, seen]
 }
 
 pub(super) fn quarantined() -> impl Strategy<Value = Quarantined> {

@@ -11,7 +11,7 @@ use model::{Day, Row, entry::DayKey};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{arbitrary, describe, golden, samples};
+use super::{arbitrary, describe, golden, samples, version};
 use crate::{
     archive::{ArchiveDto, Writer, read},
     event,
@@ -39,19 +39,35 @@ fn many(count: i32) -> Rows {
     rows.map(|((of, row), day)| (DayKey { day: Day(day), ..of }, row)).collect()
 }
 
+fn described(rows: &[(DayKey, Row)]) -> Value {
+    rows.iter().map(|(of, row)| describe(ArchiveDto::of(of, row))).collect()
+}
+
+fn expected(stem: &str) -> Value {
+    serde_json::from_slice(&fs::read(golden(&format!("{stem}.json"))).unwrap()).unwrap()
+}
+
 /// A file is never the same twice, for blocks are kept apart by a random mark: what was written once is read.
 #[test]
 fn the_golden_is_read() {
-    let (bin, json) = (golden("archive.1.bin"), golden("archive.1.json"));
+    let stem = format!("archive.{}", version("archive"));
+    let bin = golden(&format!("{stem}.bin"));
     let rows = samples::rows();
-    let described: Value = rows.iter().map(|(of, row)| describe(ArchiveDto::of(of, row))).collect();
     if std::env::var_os("UPDATE_GOLDENS").is_some() {
         fs::write(&bin, written(&rows)).unwrap();
-        fs::write(&json, format!("{described:#}\n")).unwrap();
+        fs::write(golden(&format!("{stem}.json")), format!("{:#}\n", described(&rows))).unwrap();
     }
-    let expected: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
-    assert_eq!(described, expected);
+    assert_eq!(described(&rows), expected(&stem));
     assert_eq!(rows_of(&fs::read(&bin).unwrap()).unwrap(), rows);
+}
+
+/// Files are kept for years: those of earlier releases are read.
+#[test]
+fn earlier_goldens_are_read() {
+    for stem in (1..version("archive")).map(|version| format!("archive.{version}")) {
+        let rows = rows_of(&fs::read(golden(&format!("{stem}.bin"))).unwrap()).unwrap();
+        assert_eq!((rows.len(), described(&rows)), (4, expected(&stem)), "{stem}");
+    }
 }
 
 #[test]
@@ -244,10 +260,11 @@ proptest! {
     #[test]
     fn mutated_archives_never_panic(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        which in 1..=version("archive"),
         behind in any::<bool>(),
         more in prop::collection::vec(any::<u8>(), 0..40),
     ) {
-        let mut bytes = fs::read(golden("archive.1.bin")).unwrap();
+        let mut bytes = fs::read(golden(&format!("archive.{which}.bin"))).unwrap();
         // The schema is most of a small file; what lies behind it is tried as often.
         let from = if behind { written(&[]).len() } else { 0 };
         for (at, byte) in changes {

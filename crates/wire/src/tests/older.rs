@@ -28,7 +28,8 @@ impl Earlier {
     fn new(stem: &str, samples: &[Sample]) -> Option<Self> {
         let (name, written) = stem.rsplit_once('.').unwrap();
         let schema = name.split_once('-').map_or(name, |(schema, _)| schema);
-        if written.parse::<u32>().unwrap() == version(schema) {
+        // An archive is a file and no record: its goldens are read where it is tested.
+        if schema == "archive" || written.parse::<u32>().unwrap() == version(schema) {
             return None;
         }
         let mut json: Value =
@@ -44,15 +45,28 @@ impl Earlier {
 }
 
 /// Fields that came later: what has the first one gets the second with the value that it had all along.
-fn added() -> [(&'static str, &'static str, Value); 7] {
+fn added() -> [(&'static str, &'static str, Value); 20] {
     [
         ("because", "person", json!(null)),
         ("because", "score", json!(null)),
         ("plan_hash", "released", json!(false)),
+        ("plan_hash", "cancelled", json!(false)),
         ("occurred", "persons", json!([])),
         ("type", "subjects", json!([])),
         ("type", "persons", json!([])),
         ("room", "headers", json!([])),
+        ("expires", "silent", json!(false)),
+        ("plan_hash", "after", json!(null)),
+        ("plan_hash", "held", json!(null)),
+        ("plan_hash", "heard", json!(0)),
+        ("plan_hash", "last", json!(null)),
+        ("plan_hash", "aim", json!(null)),
+        ("plan_hash", "first", json!(null)),
+        ("told_on", "told", json!([])),
+        ("told_on", "counted", json!([])),
+        ("told_on", "seen", json!([])),
+        ("announcements", "windows", json!([])),
+        ("full", "windows", json!([])),
     ]
 }
 
@@ -65,6 +79,10 @@ fn complete(part: &mut Value) {
                 if fields.contains_key(beside) && !fields.contains_key(name) {
                     fields.insert(name.to_owned(), value);
                 }
+            }
+            if let Some(Value::Object(release)) = fields.get_mut("release") {
+                release.entry("key").or_insert(json!(null));
+                release.entry("cancels").or_insert(json!(false));
             }
         }
         _ => {}
@@ -79,7 +97,19 @@ fn earlier_goldens_are_read() {
     let stems: BTreeSet<_> = EARLIER.iter().map(|earlier| earlier.stem.as_str()).collect();
     let first =
         ["change.1", "event.1", "inbox-deferred.1", "inbox-follow.1", "quarantined.1", "ready.1", "window.1"];
-    assert!(first.iter().all(|stem| stems.contains(stem)), "{stems:?}");
+    let second = ["inbox-deferred.2", "inbox-release.2", "pending.1", "ready.2", "window.2"];
+    assert!(first.iter().chain(&second).all(|stem| stems.contains(stem)), "{stems:?}");
+}
+
+/// What was open before windows noted when something last came has an instant all the same.
+#[test]
+fn an_earlier_window_was_last_heard_of_when_it_opened() {
+    for stem in ["window.1", "window.2"] {
+        let bytes = fs::read(golden(&format!("{stem}.bin"))).unwrap();
+        let (_, _, record) = crate::window::decode(&bytes).unwrap();
+        let open = &record.windows[0];
+        assert_eq!((open.last, open.heard, open.first), (open.opening, 0, None), "{stem}");
+    }
 }
 
 #[test]
@@ -144,12 +174,17 @@ fn an_earlier_archive_is_read_through_ours() {
 #[test]
 fn earlier_schemas_stay_as_they_were() {
     let prints = [
+        ("archive.1", "0f0856096ec977bd"),
         ("change.1", "7fb033718020fa85"),
         ("event.1", "8aa834e0c2a80b11"),
         ("inbox.1", "bacee70d2e63c0d3"),
+        ("inbox.2", "4212c7da8abc38b9"),
+        ("pending.1", "77cbf9341c05d1f3"),
         ("quarantined.1", "57b81a72e27fab80"),
         ("ready.1", "360bfd41d1076b83"),
+        ("ready.2", "6bb768801080a73a"),
         ("window.1", "13cb5bb2f9be4f6b"),
+        ("window.2", "5701565c9fce7e28"),
     ];
     for (stem, print) in prints {
         let text = fs::read_to_string(schemas().join(format!("old/{stem}.avsc"))).unwrap();

@@ -1,14 +1,19 @@
 //! One sample of each record with something in every field: the goldens are made of these.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use model::{
     Because, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark, Millis,
     Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value, What, Why,
     delivery::{Delivery, Outcome},
     entry::DayKey,
-    person::{Owed, PersonRecord, Waiting, Window},
+    hold::Held,
+    person::{Act, Owed, PersonRecord, Told, Waiting, Window},
     ready::{Ready, ReadyEntry},
+    window::Wanted,
 };
 use serde_json::json;
 
@@ -90,17 +95,24 @@ pub(super) fn slice() -> Slice {
 }
 
 pub(super) fn pending() -> Pending {
-    let announcement = |name: &str, rows, kinds: &[&str], full| Announcement {
+    let thread = Wanted { plan: plan(), key: "thread:5".into(), aim: None };
+    let event = Wanted {
+        plan: PlanName::new("before_it_opens").unwrap(),
+        key: "".into(),
+        aim: Some(at("2026-11-27T18:00:00Z")),
+    };
+    let announcement = |name: &str, rows, kinds: &[&str], windows: &[&Wanted], full| Announcement {
         person: person(name),
         day: Day::parse("2026-11-20").unwrap(),
         rows,
         kinds: kinds.iter().map(|name| kind(name)).collect(),
+        windows: windows.iter().copied().cloned().collect(),
         full,
     };
     let announcements = vec![
-        announcement("ann", 2, &["item_published", "item_nearby"], false),
-        announcement("bob", 1, &["item_nearby"], false),
-        announcement("eve", 3, &["item_published"], true),
+        announcement("ann", 2, &["item_published", "item_nearby"], &[&thread, &event], false),
+        announcement("bob", 1, &["item_nearby"], &[&event], false),
+        announcement("eve", 3, &["item_published"], &[], true),
     ];
     Pending { tenant: tenant(), announcements }
 }
@@ -117,6 +129,7 @@ pub(super) fn ready() -> Ready {
         key: "thread:5".into(),
         opening,
         channel: Channel::Email,
+        silent: true,
         attempt: 1,
         due: at("2026-11-21T08:00:00Z"),
         expires: at("2026-11-22T08:00:00Z"),
@@ -155,6 +168,39 @@ pub(super) fn ready() -> Ready {
     }
 }
 
+/// A window with all that one can have, and one as it opens.
+fn open_windows() -> Vec<Window> {
+    let opening = at("2026-11-20T10:00:01Z");
+    let full = Window {
+        plan: plan(),
+        plan_hash: u64::MAX - 1,
+        key: "thread:5".into(),
+        opening,
+        due: at("2026-11-21T08:00:00Z"),
+        act: Some(Act::Cancel),
+        after: Some(ReadyId([9; 16])),
+        held: Some(Held::Quiet),
+        heard: 3,
+        last: at("2026-11-20T10:07:00Z"),
+        aim: Some(at("2026-11-27T18:00:00Z")),
+        first: Some(entry_key(1)),
+        days: BTreeSet::from([Day::parse("2026-11-19").unwrap(), Day::parse("2026-11-20").unwrap()]),
+    };
+    let plain = Window {
+        plan_hash: 1,
+        key: "".into(),
+        act: None,
+        after: None,
+        held: None,
+        heard: 0,
+        last: opening,
+        aim: None,
+        first: None,
+        ..full.clone()
+    };
+    vec![full, plain]
+}
+
 /// A record with every sort of mark.
 pub(super) fn window() -> PersonRecord {
     let id = ReadyId([7; 16]);
@@ -166,6 +212,11 @@ pub(super) fn window() -> PersonRecord {
         What::Ended(Why::Muted),
         What::Ended(Why::MovedAway),
         What::Ended(Why::ToldBefore),
+        What::Ended(Why::TooFew),
+        What::Ended(Why::QuietHours),
+        What::Ended(Why::SeesItself),
+        What::Ended(Why::OverCap),
+        What::Ended(Why::Cancelled),
         What::Carried(id),
         What::Read,
         What::Cleared,
@@ -180,22 +231,35 @@ pub(super) fn window() -> PersonRecord {
         ),
     };
     PersonRecord {
-        windows: vec![Window {
-            plan: plan(),
-            plan_hash: u64::MAX - 1,
-            key: "".into(),
-            opening: at("2026-11-20T10:00:01Z"),
-            due: at("2026-11-21T08:00:00Z"),
-            released: true,
-            days: BTreeSet::from([Day::parse("2026-11-19").unwrap(), Day::parse("2026-11-20").unwrap()]),
-        }],
+        windows: open_windows(),
         owed: whats.into_iter().enumerate().map(owed).collect(),
         waiting: vec![Waiting { at: at("2026-11-21T09:00:00Z"), ready: ready() }],
         last_opening: at("2026-11-20T10:00:01Z"),
         told_on: BTreeMap::from([(plan(), 20_777)]),
+        told: vec![Told {
+            plan: plan(),
+            key: "thread:5".into(),
+            at: vec![at("2026-11-20T09:00:00Z"), at("2026-11-20T09:30:00Z")],
+            heard: at("2026-11-20T09:29:00Z"),
+            row: 2,
+            until: at("2026-11-20T21:30:00Z"),
+        }],
+        counted: BTreeMap::from([(
+            "few".into(),
+            vec![at("2026-11-20T09:00:00Z"), at("2026-11-20T09:30:00Z")],
+        )]),
+        seen: BTreeMap::from([
+            ("app".into(), at("2026-11-20T09:45:00Z")),
+            ("site".into(), at("2026-11-19T20:00:00Z")),
+        ]),
         rows: BTreeMap::from([(Day::parse("2026-11-20").unwrap(), 12)]),
         keep_until: at("2026-12-01T00:00:00Z"),
     }
+}
+
+fn by_hand(act: Act, key: Option<Arc<str>>) -> Inbox {
+    let at = at("2026-11-20T12:00:00Z");
+    Inbox::ByHand { tenant: tenant(), person: person("ann"), act, plan: plan(), key, at }
 }
 
 /// One of each, and each outcome; the first is the golden's.
@@ -248,12 +312,14 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
         ("nothing", delivery(Outcome::Nothing { left: left.clone() })),
         ("refused", delivery(Outcome::Refused { left: left.clone() })),
         ("unknown", delivery(Outcome::Unknown { back: vec![entry_key(3)], left })),
+        ("release", by_hand(Act::Release, None)),
+        ("cancel", by_hand(Act::Cancel, Some("thread:5".into()))),
         (
-            "release",
-            Inbox::Release {
+            "seen",
+            Inbox::Seen {
                 tenant: tenant(),
                 person: person("ann"),
-                plan: plan(),
+                surface: "app".into(),
                 at: at("2026-11-20T12:00:00Z"),
             },
         ),
@@ -344,11 +410,12 @@ pub(super) fn rows() -> Vec<(DayKey, Row)> {
             actor: actor.map(person),
         })
     };
-    let mark = window().owed.swap_remove(2).mark;
+    let mark = |place| Row::Mark(window().owed.swap_remove(place).mark);
     vec![
         (of("ann"), entry(1, Because::Follows(subject("maker:7")), Some("bob"))),
         (of("ann"), entry(2, Because::Listed(Score(930_000)), None)),
-        (of("ann"), Row::Mark(mark)),
+        (of("ann"), mark(2)),
         (of("bob"), entry(1, Because::Everyone, None)),
+        (of("bob"), mark(10)),
     ]
 }

@@ -20,7 +20,11 @@ const GENERAL: [(&str, &str); 9] = [
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut words = BTreeMap::new();
-    let is_catalogue = |path: &str| path.starts_with("examples/") && path.ends_with("/catalogue.yaml");
+    // What lies deeper shows a rule in plain English, and is no product.
+    let is_catalogue = |path: &str| {
+        let within = path.strip_prefix("examples/").and_then(|path| path.strip_suffix("/catalogue.yaml"));
+        within.is_some_and(|name| !name.contains('/'))
+    };
     for (path, text) in tree.texts(is_catalogue) {
         words.extend(names(text).into_iter().map(|name| (name, path)));
     }

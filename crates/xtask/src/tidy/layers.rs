@@ -8,7 +8,8 @@ use crate::tree::Tree;
 pub const ROOMS: [&str; 6] = ["ingest", "fanout", "digest", "sender", "feed", "slots"];
 
 /// What a room may use: nouns, ports and the shell, never an adapter.
-const ROOM: &[&str] = &["model", "catalogue", "wire", "render", "topic", "store", "courier", "runtime"];
+const ROOM: &[&str] =
+    &["model", "catalogue", "wire", "render", "topic", "store", "courier", "live", "runtime"];
 /// What the scenario runner may use: the rooms too, since it runs them over the embedded engines.
 const STAGE: &[&str] = &[
     "model",
@@ -18,6 +19,7 @@ const STAGE: &[&str] = &[
     "topic",
     "store",
     "courier",
+    "live",
     "runtime",
     "ingest",
     "fanout",
@@ -36,6 +38,7 @@ const BENCH: &[&str] = &[
     "store",
     "store-cql",
     "courier",
+    "live",
     "runtime",
     "ingest",
     "fanout",
@@ -54,6 +57,7 @@ const ALL: &[&str] = &[
     "store",
     "store-cql",
     "courier",
+    "live",
     "registry",
     "runtime",
     "ingest",
@@ -75,6 +79,7 @@ const MAY: &[(&str, &[&str])] = &[
     ("topic", &["runtime"]),
     ("store", &["model", "runtime"]),
     ("courier", &["model", "runtime"]),
+    ("live", &["model"]),
     ("topic-kafka", &["topic", "runtime"]),
     ("store-cql", &["model", "store", "runtime"]),
     ("registry", &["model", "wire", "topic", "runtime"]),

@@ -16,14 +16,14 @@ use super::{Answer, App, Desk, Door, Pages, Unsubscribe, door, router};
 use crate::testing::SECRET;
 
 impl Door {
-    async fn asked(&self, method: Method, path: &str, body: &str) -> Answer {
+    pub(super) async fn asked(&self, method: Method, path: &str, body: &str) -> Answer {
         let lines = [("authorization", self.bearer()), ("content-type", "application/json".to_owned())];
         let lines: Vec<(&str, &str)> = lines.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.ask(method, path, &lines, body).await
     }
 
     /// Ann follows a maker who offers something.
-    async fn offered(&self) {
+    pub(super) async fn offered(&self) {
         self.ground.person("ann", "maker:1").await;
         self.ground.offer("item:1", "maker:1", "Moon").await;
         self.ground.house.settle().await.unwrap();
@@ -31,7 +31,7 @@ impl Door {
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 }
@@ -41,6 +41,8 @@ async fn only_who_shows_the_token_is_served() {
     let door = door(true, false).await;
     for (method, path) in [
         (Method::POST, "/admin/release"),
+        (Method::GET, "/admin/windows?person=ann"),
+        (Method::POST, "/admin/windows"),
         (Method::GET, "/admin/explain?person=ann&event=item:1"),
         (Method::GET, "/admin/archive"),
         (Method::POST, "/admin/archive"),

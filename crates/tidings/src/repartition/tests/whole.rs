@@ -33,7 +33,7 @@ struct Busy {
 impl Courier for Busy {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
         let is_first = self.asked.lock().unwrap().insert(message.message_id.clone());
-        if is_first && message.to.contains('7') {
+        if is_first && message.mail().is_some_and(|mail| mail.to.contains('7')) {
             return Ok(match gate.may_go().await {
                 true => Handed::NotNow("not now".to_owned()),
                 false => Handed::Stopped,
@@ -72,7 +72,8 @@ impl Place {
         let store = store::embedded::Embedded::open(&self.dir.path().join("store")).unwrap();
         let (log, store) = (Arc::new(topics.clone()), Arc::new(store));
         let schemas = Arc::new(wire::NoSchemas);
-        let engines = Engines { topics: log, store, courier: self.courier.clone(), schemas };
+        let live = Arc::new(live::Unasked);
+        let engines = Engines { topics: log, store, courier: self.courier.clone(), live, schemas };
         let config =
             Config { partitions: count(partitions), ..Config::usual(Tenant::new("main").unwrap(), 10_000) };
         let intake = config.ingest.clone();

@@ -1,0 +1,107 @@
+//! Slips in how a plan paces itself, in what holds it, and in surfaces and caps.
+
+const CLOSE: &str =
+    "    close: {daily: \"09:00\", zone: person, spread: 1h30m}\n    look_back: 14d\n    at_least: 2\n";
+
+/// What stands in place of the plan's rules, and what is said of it.
+pub(super) const PACES: &[(&str, &str)] = &[
+    ("close: at_once", "fine"),
+    ("close: at_wonce", "27:12: there is no way to close `at_wonce`; did you mean `at_once`?"),
+    ("close: {silence: 5m, most: 1h}", "fine"),
+    ("close: {silence: 5m}", "27:12: `close` needs `most`"),
+    ("close: {silence: 2h, most: 1h}", "27:32: `most` is shorter than `silence`"),
+    ("close: {after: 5m, most: 1h}", "27:30: `most` has no meaning with `after`"),
+    (
+        "close: {silence: 5m, most: 15d}",
+        "28:16: `most` is longer than `look_back`, so what came first would be forgotten; `look_back` must be at least 15d",
+    ),
+    ("close: {away: 30m}", "fine"),
+    ("close: {before: starts, by: 2h}", "27:12: `work` has no field `starts`"),
+    ("close: {before: out, by: 2h}", "27:12: `event` has no field `out`; did you mean `at`?"),
+    ("close: at_once\n    key: [kind, subject.title]", "28:17: `event` has no field `title`"),
+    (
+        "close: at_once\n    key: title",
+        "28:10: `title` is no part of a key; a key is of `kind`, `subject`, `actor` and fields, such as `subject.author`",
+    ),
+    ("close: {after: 1h}\n    entries: 5\n    first: alone", "fine"),
+    (
+        "close: {after: 1h}\n    first: allone",
+        "28:12: `first` is `gathered`, `alone` or `both`; did you mean `alone`?",
+    ),
+    ("close: at_once\n    first: alone", "28:12: `first` has no meaning where each goes at once"),
+    ("close: {after: 1h}\n    alone: {most: 3, within: 10m}", "fine"),
+    (
+        "close: {after: 1h}\n    alone: {most: 30, within: 10m}",
+        "28:19: `most` must be a whole number from 1 to 10, not 30",
+    ),
+    ("close: {after: 1h}\n    alone: {within: 15d}", "28:21: `within` is from 1s to 14d"),
+    (
+        "close: {after: 1h}\n    alone: {within: 1m}\n    first: both",
+        "28:12: `alone` has no meaning beside `first`",
+    ),
+    ("close: at_once\n    rest: {start: 10m, factor: 144, most: 1d, reset: 12h}", "fine"),
+    ("close: at_once\n    rest: {start: 4h}", "fine"),
+    (
+        "close: at_once\n    rest: {start: 4h, factor: 2}",
+        "28:11: a rest that grows by `factor` or `each` needs a `most` that is longer than `start`",
+    ),
+    ("close: at_once\n    rest: {start: 4h, most: 1h}", "28:11: `most` is shorter than `start`"),
+    (
+        "close: at_once\n    rest: {start: 4h, most: 5h}",
+        "28:11: a rest with `most` grows by `factor` or by `each`",
+    ),
+    ("close: at_once\n    at_least: 2", "28:15: `at_least` has no meaning where each goes at once"),
+    ("close: {after: 1h}\n    at_least: 2\n    below: ended", "fine"),
+    ("close: {after: 1h}\n    below: ended", "28:12: `below` has no meaning without `at_least`"),
+    ("close: at_once\n    urgent: yes", "28:13: `urgent` must be true or false, this is a text"),
+    (
+        "close: at_once\n    urgent: true\n    online: hold",
+        "29:13: `online` has no meaning where `urgent` is set: nothing holds it",
+    ),
+    ("close: at_once\n    online: {postpone: 20m}", "fine"),
+    ("close: at_once\n    online: holt", "28:13: `online` is `hold` or `ended`; did you mean `hold`?"),
+    ("close: at_once\n    quiet: {from: \"22:00\", to: \"08:00\", zone: person, then: silent}", "fine"),
+    (
+        "close: at_once\n    quiet: {from: \"22:00\", to: \"22:00\", zone: person}",
+        "28:12: quiet hours from one time to the same would be all day",
+    ),
+    (
+        "close: at_once\n    quiet: {from: 22, to: \"08:00\", zone: person}",
+        "28:19: `from` must be a text, write it in quotes, this is a number",
+    ),
+    (
+        "close: at_once\n    follows: {plan: dayly, wait: 10m}",
+        "28:21: there is no plan `dayly`; did you mean `daily`?",
+    ),
+    ("close: at_once\n    follows: {plan: daily, wait: 10m}", "28:21: `daily` would follow itself"),
+    ("close: at_once\n    counts_on: [email]", "fine"),
+    ("close: at_once\n    counts_on: [e-mail]", "28:17: there is no channel `e-mail`; did you mean `email`?"),
+];
+
+/// The same of the catalogue's own keys.
+pub(super) const TOPS: &[(&str, &str)] = &[
+    ("surfaces: {site: 15m, app: {online: 15m, ask: live}}", "fine"),
+    ("surfaces: {site: 15m, app: {ask: live}}", "3:28: a surface needs `online`"),
+    ("surfaces: {site: 2d}", "3:18: the time that somebody counts as online is from 1s to 1d"),
+    ("caps: {few: {most: 3, per: day, zone: person, channel: email}}", "fine"),
+    (
+        "caps: {few: {most: 3, per: day}}",
+        "3:28: a cap per `day` needs `zone`: `person`, or a name such as `Europe/Berlin`",
+    ),
+    ("caps: {few: {most: 30, per: 1h}}", "3:20: `most` must be a whole number from 1 to 20, not 30"),
+    (
+        "caps: {few: {most: 3, per: 1h, kinds: [work_owt]}}",
+        "3:40: there is no kind `work_owt`; did you mean `work_out`?",
+    ),
+    ("caps: {few: {most: 3, per: 1h, zone: person}}", "3:38: `zone` has no meaning without `per: day`"),
+];
+
+pub(super) fn all() -> Vec<(&'static str, String, &'static str)> {
+    let paces = PACES.iter().map(|(rules, said)| {
+        let look_back = if rules.contains("look_back") { "" } else { "    look_back: 14d\n" };
+        (CLOSE, format!("    {rules}\n{look_back}"), *said)
+    });
+    let tops =
+        TOPS.iter().map(|(top, said)| ("catalogue: sample\n", format!("catalogue: sample\n{top}\n"), *said));
+    paces.chain(tops).collect()
+}

@@ -1,0 +1,82 @@
+//! What a device is given: one message, in the form of its platform.
+//!
+//! Android has a title, a short text and a picture; iOS has room for more words; the web shows both where the browser
+//! likes. What belongs together has one id, so that a message that comes twice is shown once.
+
+use model::device::{Device, Platform};
+use serde_json::{Value, json};
+
+use crate::port::{Message, Push};
+
+/// For each device what it is given.
+pub fn payloads(message: &Message, push: &Push) -> Value {
+    let one = |device: &Device| {
+        json!({
+            "device": device.id,
+            "platform": device.platform.name(),
+            "payload": payload(message, push, device),
+        })
+    };
+    push.devices.iter().map(one).collect()
+}
+
+/// What one device is given.
+pub fn payload(message: &Message, push: &Push, device: &Device) -> Value {
+    match device.platform {
+        Platform::Android => android(message, push, device),
+        Platform::Ios => ios(message, push),
+        Platform::Web => web(message, push),
+    }
+}
+
+/// By the documentation of FCM's HTTP v1.
+fn android(message: &Message, push: &Push, device: &Device) -> Value {
+    let seconds = push.expires.since(message.date).max(0) / 1_000;
+    let mut shown = json!({"title": message.headline, "body": message.text});
+    set(&mut shown, "image", push.image.as_deref());
+    let mut data = json!({"message": message.message_id});
+    set(&mut data, "opens", push.opens.as_deref());
+    json!({"message": {
+        "token": device.token,
+        "notification": shown,
+        "data": data,
+        "android": {
+            "collapse_key": message.ready.to_string(),
+            "ttl": format!("{seconds}s"),
+            "priority": if push.silent { "NORMAL" } else { "HIGH" },
+        },
+    }})
+}
+
+/// By the documentation of APNs.
+fn ios(message: &Message, push: &Push) -> Value {
+    let body = if push.longer.is_empty() { &message.text } else { &push.longer };
+    let mut aps = json!({"alert": {"title": message.headline, "body": body}});
+    if push.silent {
+        set(&mut aps, "interruption-level", Some("passive"));
+    } else {
+        set(&mut aps, "sound", Some("default"));
+    }
+    let mut payload = json!({"aps": aps, "message": message.message_id});
+    set(&mut payload, "opens", push.opens.as_deref());
+    payload
+}
+
+/// What our own service worker reads.
+fn web(message: &Message, push: &Push) -> Value {
+    let mut payload = json!({
+        "title": message.headline,
+        "body": if push.longer.is_empty() { &message.text } else { &push.longer },
+        "tag": message.ready.to_string(),
+        "silent": push.silent,
+    });
+    set(&mut payload, "image", push.image.as_deref());
+    set(&mut payload, "opens", push.opens.as_deref());
+    payload
+}
+
+fn set(object: &mut Value, name: &str, value: Option<&str>) {
+    if let (Some(object), Some(value)) = (object.as_object_mut(), value) {
+        object.insert(name.to_owned(), value.into());
+    }
+}

@@ -1,0 +1,35 @@
+//! The port of live connections: whether somebody's app is connected at this moment. Only the product knows, so it
+//! is asked, and only when it matters: for who was seen lately on a surface that says `ask: live`, when a window
+//! that is not told to people who are here is due.
+//!
+//! [`Live`] is the contract, [`Unasked`] the engine where no service was named, [`conformance`] what every engine
+//! keeps.
+
+pub mod conformance;
+
+use std::{collections::BTreeSet, fmt};
+
+use async_trait::async_trait;
+use model::{Person, Tenant};
+
+/// Persons of one question.
+pub const PERSONS_AT_ONCE: usize = 100;
+
+/// Who can say.
+#[async_trait]
+pub trait Live: Send + Sync + fmt::Debug {
+    /// Which of these persons have a connection now, and nobody else. An error means that nobody can say; whoever
+    /// asks goes on without an answer, so it comes soon or not at all.
+    async fn connected(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<BTreeSet<Person>>;
+}
+
+/// Where no service was named: nobody can say.
+#[derive(Clone, Copy, Debug)]
+pub struct Unasked;
+
+#[async_trait]
+impl Live for Unasked {
+    async fn connected(&self, _: &Tenant, _: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
+        anyhow::bail!("nobody was named who knows of connections")
+    }
+}

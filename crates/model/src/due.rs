@@ -1,0 +1,184 @@
+//! When a window closes: all the rules of a plan that say "not before" and "not after", as one instant.
+//!
+//! The rules only ever move one instant: `close` says where it is at first, `rest` moves it later, so many
+//! `entries`, `first` and `alone` move it to what has come, and the last call of the oldest day bounds all of
+//! them, so that nothing expires untold.
+
+use crate::{
+    civil,
+    hold::whose,
+    limits::LAST_CALL_MS,
+    person::{LocalDate, PersonRecord, Told, Window},
+    plan::{Close, First, Plan, Rest},
+    time::Millis,
+    window::At,
+};
+
+/// When a window closes.
+pub(crate) struct Due {
+    pub at: Millis,
+    /// The local date that it then stands for, if its plan keeps to a calendar.
+    pub date: Option<LocalDate>,
+}
+
+/// What was told before under a plan and a key.
+#[derive(Clone, Copy)]
+pub(crate) struct Past<'a> {
+    /// The date of the plan's last digest.
+    pub date: Option<LocalDate>,
+    pub told: Option<&'a Told>,
+    /// When the person was last seen anywhere.
+    pub seen: Option<Millis>,
+}
+
+impl<'a> Past<'a> {
+    pub fn of(record: &'a PersonRecord, window: &Window) -> Self {
+        let same = |told: &&Told| told.plan == window.plan && told.key == window.key;
+        let date = record.told_on.get(&window.plan).copied();
+        Self { date, told: record.told.iter().find(same), seen: record.seen.values().max().copied() }
+    }
+}
+
+/// When a window closes if `from` has come.
+pub(crate) fn due(plan: &Plan, window: &Window, past: Past<'_>, from: Millis, at: &At<'_>) -> Due {
+    if plan.follows.is_some() {
+        return Due { at: window.due.min(last_call(window)), date: None };
+    }
+    let sooner = sooner(plan, window, past);
+    if let Some(at) = sooner.filter(|at| *at == window.opening) {
+        return Due { at, date: None };
+    }
+    let rested = rested(plan, window, past).unwrap_or(Millis(i64::MIN));
+    let mut due = match &plan.close {
+        Close::After { ms } => Due { at: window.opening.plus(*ms).max(rested), date: None },
+        Close::Silence { ms, most_ms } => {
+            let silent = window.last.plus(*ms).min(window.opening.plus(*most_ms));
+            Due { at: silent.max(rested), date: None }
+        }
+        Close::Away { ms } => {
+            let gone = past.seen.map_or(window.opening, |seen| seen.plus(*ms).max(window.opening));
+            Due { at: gone.max(rested), date: None }
+        }
+        Close::Before { ms, .. } => {
+            let before = window.aim.map_or(window.opening, |aim| aim.plus(-ms).max(window.opening));
+            Due { at: before.max(rested), date: None }
+        }
+        Close::Calendar { at: time, on, zone, spread_ms } => {
+            let zone = whose(zone, at);
+            let (date, instant) = civil::next_on(from.max(rested), past.date, *time, *on, &zone);
+            Due { at: instant.plus(spread(plan, *spread_ms, date, at)), date: Some(date) }
+        }
+    };
+    if let Some(sooner) = sooner.filter(|sooner| *sooner < due.at) {
+        // Before its time it does not stand for the date that was to come.
+        due = Due { at: sooner, date: None };
+    }
+    let last_call = last_call(window);
+    if last_call < due.at {
+        due.at = last_call;
+        if let Close::Calendar { zone, .. } = &plan.close {
+            due.date = Some(civil::local_date(last_call, &whose(zone, at)));
+        }
+    }
+    due
+}
+
+/// What makes a window close before its time: it is to tell at once, or it holds so many entries.
+pub(crate) fn sooner(plan: &Plan, window: &Window, past: Past<'_>) -> Option<Millis> {
+    if is_first(plan, window) || goes_alone(plan, window, past) {
+        return Some(window.opening);
+    }
+    plan.entries.filter(|most| window.heard >= u32::from(*most)).map(|_| window.last)
+}
+
+/// When a window that is about to close would close under the zone of this moment, and the date. A sending
+/// hour that began within its spread is still that hour.
+pub(crate) fn again(plan: &Plan, window: &Window, past: Past<'_>, at: &At<'_>) -> Due {
+    let spread_ms = spread_of(plan);
+    if window.held.is_some() {
+        // What was held still stands for the date that had come.
+        let regular = due(plan, window, past, window.opening, at);
+        let later = if window.is_acted_on() { window.due } else { regular.at.max(window.due) };
+        return Due { at: later, ..regular };
+    }
+    if !window.is_acted_on() {
+        return due(plan, window, past, window.opening.max(window.due.plus(-spread_ms)), at);
+    }
+    // What was acted on is due. It stands for the date that it came before, so that this date has no second
+    // one; but not for a later date than today, for what is released on Wednesday does not take Monday's place.
+    let regular = due(plan, window, past, window.opening.max(at.now.plus(-spread_ms)), at);
+    let today = match &plan.close {
+        Close::Calendar { zone, .. } => civil::local_date(at.now, &whose(zone, at)),
+        _ => LocalDate::MAX,
+    };
+    Due { at: window.due, date: regular.date.map(|date| date.min(today)) }
+}
+
+/// Where a window stands after something changed that its due instant depends on.
+pub(crate) fn retimed(plan: &Plan, window: &Window, past: Past<'_>, at: &At<'_>) -> Millis {
+    let from = match &plan.close {
+        Close::Calendar { spread_ms, .. } => window.opening.max(at.now.plus(-spread_ms)),
+        _ => window.opening,
+    };
+    due(plan, window, past, from, at).at
+}
+
+/// The last instant of a window, before its oldest day expires: nothing may expire untold.
+pub(crate) fn last_call(window: &Window) -> Millis {
+    let oldest = window.days.first().map_or(Millis(i64::MAX), |day| day.expires().plus(-LAST_CALL_MS));
+    oldest.max(window.opening)
+}
+
+/// Whether a plan that waits for the person to leave still does: only a last call closes its windows then.
+pub(crate) fn never_left(plan: &Plan, seen: Option<Millis>, at: &At<'_>) -> bool {
+    let Close::Away { ms } = plan.close else { return false };
+    seen.is_some_and(|seen| seen.plus(ms) > at.now)
+}
+
+/// Whether the first entry of a window is told before the others, and was not yet.
+pub(crate) fn is_first(plan: &Plan, window: &Window) -> bool {
+    plan.first != First::Gathered && window.first.is_none()
+}
+
+/// Whether so little was told before this window opened that it need not wait.
+fn goes_alone(plan: &Plan, window: &Window, past: Past<'_>) -> bool {
+    let Some(alone) = &plan.alone else { return false };
+    let since = window.opening.plus(-alone.within_ms);
+    let lately = past.told.map_or(0, |told| told.at.iter().filter(|at| **at > since).count());
+    lately < usize::from(alone.most)
+}
+
+/// When the rest after the last message is over, if the window opened during it.
+fn rested(plan: &Plan, window: &Window, past: Past<'_>) -> Option<Millis> {
+    let (rest, told) = (plan.rest.as_ref()?, past.told?);
+    // Where the row begins anew the rest is over sooner, but it is not left out.
+    let row = if is_anew(rest, window, told) { 1 } else { told.row };
+    let (last, length) = (*told.at.last()?, rest.after(row));
+    if window.opening >= last.plus(length) {
+        return None;
+    }
+    let longer = rest.each_ms.saturating_mul(i64::from(window.heard));
+    Some(last.plus(length.saturating_add(longer).min(rest.most_ms)))
+}
+
+/// Whether it was silent for so long that messages in a row are counted anew.
+pub(crate) fn is_anew(rest: &Rest, window: &Window, told: &Told) -> bool {
+    window.opening.since(told.heard) > rest.reset_ms
+}
+
+fn spread_of(plan: &Plan) -> i64 {
+    match &plan.close {
+        Close::Calendar { spread_ms, .. } => *spread_ms,
+        _ => 0,
+    }
+}
+
+/// A person's own place within the spread of a sending hour, the same for the same date.
+fn spread(plan: &Plan, spread_ms: i64, date: LocalDate, at: &At<'_>) -> i64 {
+    if spread_ms <= 0 {
+        return 0;
+    }
+    let text = format!("{}\0{}\0{}\0{date}", at.tenant, at.person, plan.name);
+    let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes()) >> 1;
+    i64::try_from(hash).unwrap_or(0) % spread_ms
+}

@@ -1,0 +1,121 @@
+//! What one plan told and nobody came for.
+
+use super::{
+    Bench, candidate,
+    windows::{MINUTE, after},
+};
+use crate::{
+    Channel, Millis, PlanName, Why,
+    closing::Candidate,
+    delivery::{Delivery, Outcome},
+    plan::{Follows, Surface},
+    ready::Ready,
+    window::Input,
+};
+
+/// A plan that tells at once, and one that follows it after ten minutes.
+fn bench() -> Bench {
+    let mut bench = Bench::with(|plan| plan.close = after(0));
+    let mut next = bench.plan().clone();
+    next.name = PlanName::new("next").unwrap();
+    next.follows = Some(Follows { plans: vec![bench.plan().name.clone()], wait_ms: 10 * MINUTE });
+    bench.plans.by_name.insert(next.name.clone(), next);
+    bench.plans.surfaces = vec![Surface { name: "site".into(), online_ms: MINUTE, asks_live: false }];
+    bench
+}
+
+fn told(bench: &mut Bench) -> Ready {
+    bench.announce(MINUTE, 0);
+    let mut readys = bench.close(MINUTE, vec![candidate(1, 1, "work:1", Ok(()))]);
+    readys.remove(0)
+}
+
+fn report(bench: &mut Bench, now: i64, ready: &Ready, outcome: Outcome) {
+    let delivery = Delivery {
+        ready: ready.id,
+        tenant: ready.tenant.clone(),
+        person: ready.person.clone(),
+        plan: ready.plan.clone(),
+        key: ready.key.clone(),
+        channel: Channel::Email,
+        attempt: 0,
+        at: Millis(now),
+        outcome,
+    };
+    bench.step(now, Input::Reported(&delivery));
+}
+
+#[test]
+fn it_waits_from_the_report_on() {
+    let check = |outcome: fn(Ready) -> Outcome, due: i64| {
+        let mut bench = bench();
+        let ready = told(&mut bench);
+        assert_eq!(bench.due(), 71 * MINUTE + 1, "without a report it goes on all the same");
+        report(&mut bench, 3 * MINUTE, &ready, outcome(ready.clone()));
+        assert_eq!(bench.record.windows[0].due.0 / MINUTE, due);
+    };
+    check(|_| Outcome::Sent { left: vec![] }, 13);
+    check(|_| Outcome::Nothing { left: vec![] }, 3);
+    check(|_| Outcome::Refused { left: vec![] }, 3);
+    check(|_| Outcome::Unknown { back: vec![], left: vec![] }, 13);
+    check(|ready| Outcome::Deferred { until: Millis(5 * MINUTE), ready }, 75);
+}
+
+#[test]
+fn whoever_comes_has_seen_it() {
+    let check = |seen: Option<i64>, expected: usize| {
+        let mut bench = bench();
+        let ready = told(&mut bench);
+        report(&mut bench, 2 * MINUTE, &ready, Outcome::Sent { left: vec![] });
+        if let Some(minute) = seen {
+            let at = Millis(minute * MINUTE);
+            bench.step(at.0, Input::Seen { surface: &"site".into(), at });
+        }
+        let one = Candidate { told: Some(Millis(MINUTE)), ..candidate(1, 1, "work:1", Ok(())) };
+        let told = bench.close(12 * MINUTE, vec![one]);
+        assert_eq!(told.len(), expected, "{seen:?}");
+        assert!(bench.record.windows.is_empty());
+    };
+    check(None, 1);
+    check(Some(0), 1);
+    check(Some(5), 0);
+}
+
+/// They came for the first, and not for the second, which was told after that.
+#[test]
+fn what_was_told_since_they_came_waits_for_itself() {
+    let mut bench = bench();
+    let ready = told(&mut bench);
+    report(&mut bench, 2 * MINUTE, &ready, Outcome::Sent { left: vec![] });
+    bench.step(5 * MINUTE, Input::Seen { surface: &"site".into(), at: Millis(5 * MINUTE) });
+    let both = || {
+        let one = |n: u8, minute| {
+            let subject = format!("work:{n}");
+            Candidate { told: Some(Millis(minute * MINUTE)), ..candidate(i64::from(n), n, &subject, Ok(())) }
+        };
+        vec![one(1, 1), one(2, 6)]
+    };
+    assert!(bench.close(12 * MINUTE, both()).is_empty());
+    assert_eq!(bench.due(), 16 * MINUTE, "ten minutes after the second");
+    let readys = bench.close(16 * MINUTE, both());
+    let subjects: Vec<&str> = readys[0].entries.iter().map(|entry| entry.subject.as_str()).collect();
+    assert_eq!(subjects, ["work:2"]);
+}
+
+#[test]
+fn who_cannot_be_reached_is_told_on_the_next_at_once() {
+    let mut bench = bench();
+    bench.announce(MINUTE, 0);
+    assert!(bench.close(MINUTE, vec![candidate(1, 1, "work:1", Err(Why::NoAddress))]).is_empty());
+    assert!(bench.due() <= MINUTE + 1);
+    assert_eq!(bench.record.windows[0].plan.as_str(), "next");
+}
+
+#[test]
+fn nothing_opens_it_but_the_plan_that_it_follows() {
+    let mut bench = bench();
+    let wanted = crate::window::Wanted { plan: PlanName::new("next").unwrap(), key: "".into(), aim: None };
+    let input = Input::Announced { day: crate::Day(0), rows: 1, wanted: &[wanted] };
+    bench.step(MINUTE, input);
+    assert!(bench.record.windows.is_empty());
+}

@@ -1,0 +1,156 @@
+//! Asking the product whether its apps are connected: `POST` of `{"tenant": "main", "persons": ["ann"]}` to the address
+//! that `presence.url` names, answered with `{"connected": ["ann"]}`.
+//!
+//! Somebody is always better told than held up, so it has half a second, and whatever goes wrong means that nobody
+//! can say.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, ensure};
+use async_trait::async_trait;
+use live::Live;
+use model::{Person, Tenant};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::task::spawn_blocking;
+use ureq::{Agent, tls::TlsConfig};
+
+/// For one question, from its first byte to the last of its answer.
+const TIME: Duration = Duration::from_millis(500);
+/// As many persons as are asked for, with their longest names.
+const ANSWER_BYTES_MAX: u64 = 64 * 1024;
+
+/// The product's own service.
+#[derive(Clone, Debug)]
+pub struct Service {
+    agent: Agent,
+    url: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    connected: Vec<String>,
+}
+
+impl Service {
+    /// A service at an address that was checked.
+    pub fn new(url: &str) -> Self {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls = TlsConfig::builder().unversioned_rustls_crypto_provider(provider).build();
+        let config =
+            Agent::config_builder().timeout_global(Some(TIME)).max_redirects(0).tls_config(tls).build();
+        Self { agent: config.into(), url: url.to_owned() }
+    }
+
+    fn ask(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
+        let names: Vec<&str> = persons.iter().map(Person::as_str).collect();
+        let question = json!({"tenant": tenant.as_str(), "persons": names});
+        let mut answer =
+            self.agent.post(&self.url).send_json(&question).context("no answer about connections")?;
+        ensure!(answer.status().is_success(), "the answer about connections is {}", answer.status());
+        let body = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX);
+        let answer: Answer = body.read_json().context("an answer about connections that is none")?;
+        // Whoever was not asked about is nobody's business.
+        let connected = answer.connected.iter().map(String::as_str).collect::<BTreeSet<&str>>();
+        Ok(persons.iter().filter(|person| connected.contains(person.as_str())).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl Live for Service {
+    async fn connected(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<BTreeSet<Person>> {
+        let (service, tenant, persons) = (self.clone(), tenant.clone(), persons.to_vec());
+        spawn_blocking(move || service.ask(&tenant, &persons)).await.context("the question was stopped")?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpListener,
+        thread,
+    };
+
+    use super::*;
+
+    /// What is made of an answer, byte for byte; nothing is none.
+    async fn answered(answer: Option<&str>) -> Result<Vec<String>, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/presence", listener.local_addr().unwrap());
+        let answer = answer.map(ToOwned::to_owned);
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut asked = [0; 4096];
+            let read = stream.read(&mut asked).unwrap();
+            match answer {
+                Some(answer) => stream.write_all(answer.as_bytes()).unwrap(),
+                // Silent for as long as the other side waits.
+                None => drop(stream.read_to_end(&mut Vec::new())),
+            }
+            String::from_utf8_lossy(&asked[..read]).into_owned()
+        });
+        let persons = ["ann", "ben"].map(|name| Person::new(name).unwrap());
+        let service = Service::new(&url);
+        let found = service.connected(&Tenant::new("main").unwrap(), &persons).await;
+        let asked = server.join().unwrap();
+        assert!(asked.starts_with("POST /presence HTTP/1.1"), "{asked}");
+        found
+            .map(|found| found.iter().map(ToString::to_string).collect())
+            .map_err(|error| format!("{error:#}"))
+    }
+
+    fn ok(body: &str) -> String {
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+    }
+
+    #[tokio::test]
+    async fn whoever_is_said_to_be_connected_is() {
+        let some = ok(r#"{"connected": ["ben", "somebody else"], "more": 1}"#);
+        assert_eq!(answered(Some(&some)).await.unwrap(), ["ben"]);
+        assert!(answered(Some(&ok(r#"{"connected": []}"#))).await.unwrap().is_empty());
+    }
+
+    /// A service like a product's: it answers each question about whom it knows.
+    #[tokio::test]
+    async fn a_service_keeps_the_promises_of_the_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/presence", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut asked = Vec::new();
+                // Head and body may come one after the other.
+                while !asked.ends_with(b"}") {
+                    let mut some = [0; 1024];
+                    let read = stream.read(&mut some).unwrap();
+                    asked.extend_from_slice(&some[..read]);
+                }
+                let text = String::from_utf8_lossy(&asked).into_owned();
+                let known = ["ann", "ben"].into_iter().filter(|name| text.contains(&format!("\"{name}\"")));
+                let names: Vec<&str> = known.collect();
+                stream.write_all(ok(&json!({"connected": names}).to_string()).as_bytes()).unwrap();
+            }
+        });
+        let persons = ["ben", "ann"].map(|name| Person::new(name).unwrap());
+        live::conformance::check(&Service::new(&url), &Tenant::new("main").unwrap(), &persons).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn whatever_else_comes_says_nothing() {
+        let large = ok(&format!(r#"{{"connected": ["{}"]}}"#, "x".repeat(70_000)));
+        let moved = "HTTP/1.1 302 Found\r\nLocation: http://169.254.0.1/\r\nContent-Length: 0\r\n\r\n";
+        let answers = [
+            ok("[]"),
+            ok("no JSON"),
+            large,
+            moved.to_owned(),
+            "HTTP/1.1 500 No\r\n\r\n".to_owned(),
+            "?".to_owned(),
+        ];
+        for answer in &answers {
+            assert!(answered(Some(answer)).await.is_err(), "{answer:.60}");
+        }
+        assert!(answered(None).await.is_err(), "too late");
+    }
+}
