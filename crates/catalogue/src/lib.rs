@@ -115,7 +115,7 @@ impl Catalogue {
     pub fn channels_of<'a>(&self, kinds: impl IntoIterator<Item = &'a Kind>) -> BTreeSet<Channel> {
         let kinds = kinds.into_iter().filter_map(|kind| self.kinds.get(kind));
         let named = kinds.flat_map(|kind| &kind.plans).filter_map(|name| self.plans.by_name.get(name));
-        named.flat_map(|plan| self.plans.chain_of(plan)).map(|plan| plan.channel).collect()
+        named.map(|plan| plan.channel).collect()
     }
 
     /// The subjects that texts and conditions about this one may read, so that they can be loaded in one

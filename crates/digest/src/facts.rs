@@ -110,6 +110,8 @@ impl Facts {
             Some(follows) => follows.plans.iter().filter_map(|name| plans.get(name)).collect(),
             None => Vec::new(),
         };
+        // A plan that follows others tells what those are for.
+        let firsts = catalogue.plans.firsts_of(plan);
         let repeats = |at| plan.first == First::Both && window.first == Some(at);
         for (at, entry) in view.entries() {
             let repeated = repeats(at) && !entry.waits(plan.channel);
@@ -120,7 +122,7 @@ impl Facts {
             let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
             let of = Of { entry, subject, state, profile: reader.profile };
             let mut aim = None;
-            let holds = match of.ours(open, plan, catalogue) {
+            let holds = match of.ours(open, (plan, &firsts), catalogue) {
                 Ours::Others(_) if repeated => continue,
                 Ours::Others(wanted) => {
                     others.extend(wanted.into_iter().map(|wanted| (wanted, at.day())));
@@ -263,10 +265,8 @@ struct Of<'a> {
 impl Of<'_> {
     /// Windows are chosen when an entry is told, and not when it is announced: the person may prefer another plan
     /// by then, and the subject may have changed.
-    fn ours(&self, open: &[&Window], plan: &Plan, catalogue: &Catalogue) -> Ours {
+    fn ours(&self, open: &[&Window], (plan, firsts): (&Plan, &[&Plan]), catalogue: &Catalogue) -> Ours {
         let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
-        // A plan that follows another tells what that one is for.
-        let firsts = catalogue.plans.firsts_of(plan);
         let gathers = plan.follows.is_some() && plan.key.is_empty();
         for reason in &self.entry.reasons {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };

@@ -184,13 +184,9 @@ fn names_nothing(cloud: &Cloud) -> Result<(), Refused> {
 
 /// A surface that the catalogue declares.
 fn surface(data: Data<'_>, catalogue: &Catalogue) -> Result<Arc<str>, Refused> {
-    let text = match data.0.get("surface") {
-        Some(Value::String(text)) => text,
-        None | Some(Value::Null) => return refuse("/data/surface", "it is missing"),
-        Some(_) => return refuse("/data/surface", "it is not a text"),
-    };
+    let text = data.text("surface")?;
     let known = catalogue.plans.surfaces.iter().map(|surface| &*surface.name);
-    if let Some(surface) = catalogue.plans.surfaces.iter().find(|surface| *surface.name == **text) {
+    if let Some(surface) = catalogue.plans.surfaces.iter().find(|surface| *surface.name == *text) {
         return Ok(surface.name.clone());
     }
     let help = match catalogue.plans.surfaces.as_slice() {
@@ -212,14 +208,18 @@ pub(crate) fn declared(subject: &SubjectRef, at: &str, catalogue: &Catalogue) ->
 #[derive(Clone, Copy)]
 pub(crate) struct Data<'a>(pub &'a Map<String, Value>);
 
-impl Data<'_> {
-    pub fn named<T>(self, field: &str, new: impl Fn(&str) -> Result<T, BadName>) -> Result<T, Refused> {
-        let at = pointer(field);
+impl<'a> Data<'a> {
+    /// A text that must be there.
+    pub fn text(self, field: &str) -> Result<&'a str, Refused> {
         match self.0.get(field) {
-            None | Some(Value::Null) => refuse(at, "it is missing"),
-            Some(Value::String(text)) => new(text).map_err(|bad| Refused::new(at, named_wrong(&bad))),
-            Some(_) => refuse(at, "it is not a text"),
+            Some(Value::String(text)) => Ok(text),
+            None | Some(Value::Null) => refuse(pointer(field), "it is missing"),
+            Some(_) => refuse(pointer(field), "it is not a text"),
         }
+    }
+
+    pub fn named<T>(self, field: &str, new: impl Fn(&str) -> Result<T, BadName>) -> Result<T, Refused> {
+        new(self.text(field)?).map_err(|bad| Refused::new(pointer(field), named_wrong(&bad)))
     }
 
     pub fn only(self, known: &[&str]) -> Result<(), Refused> {

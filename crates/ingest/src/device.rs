@@ -17,7 +17,7 @@ const TOKEN_BYTES_MAX: usize = 4 * 1024;
 /// The field of a device; a token of null takes it away.
 pub(crate) fn cells(data: Data<'_>, version: i64) -> Result<State, Refused> {
     data.only(&["person", "device", "platform", "token"])?;
-    let id = text(data, "device")?;
+    let id = data.text("device")?;
     // It stands in names of fields and in lists.
     let is_word =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
@@ -34,7 +34,7 @@ pub(crate) fn cells(data: Data<'_>, version: i64) -> Result<State, Refused> {
 }
 
 fn platform(data: Data<'_>) -> Result<Platform, Refused> {
-    let text = text(data, "platform")?;
+    let text = data.text("platform")?;
     let names = Platform::ALL.map(Platform::name);
     let unknown = || {
         let reason = format!("there is no platform `{}`: it is {}", quoted(text), one_of(names));
@@ -44,7 +44,7 @@ fn platform(data: Data<'_>) -> Result<Platform, Refused> {
 }
 
 fn token(data: Data<'_>) -> Result<&str, Refused> {
-    let token = text(data, "token")?;
+    let token = data.text("token")?;
     if token.is_empty() || token.len() > TOKEN_BYTES_MAX || !token.bytes().all(|byte| byte.is_ascii_graphic())
     {
         return refuse(
@@ -53,12 +53,4 @@ fn token(data: Data<'_>) -> Result<&str, Refused> {
         );
     }
     Ok(token)
-}
-
-fn text<'a>(data: Data<'a>, name: &str) -> Result<&'a str, Refused> {
-    match data.0.get(name) {
-        Some(Value::String(text)) => Ok(text),
-        None | Some(Value::Null) => refuse(format!("/data/{name}"), "it is missing"),
-        Some(_) => refuse(format!("/data/{name}"), "it is not a text"),
-    }
 }

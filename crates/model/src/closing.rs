@@ -108,6 +108,10 @@ pub(crate) fn close(
     if due.at > at.now {
         return Vec::new();
     }
+    if !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX {
+        // It stays due: the store must have some of the marks that are owed before there are more.
+        return Vec::new();
+    }
     let window = &Window { due: due.at, ..window.clone() };
     if window.act == Some(Act::Cancel) {
         cancel(record, index, plan, candidates, at);
@@ -123,9 +127,6 @@ pub(crate) fn close(
         return Vec::new();
     }
     let Some(silent) = passes(record, index, plan, &mut candidates, live, at) else { return Vec::new() };
-    if owes_too_much(record) {
-        return Vec::new();
-    }
     if due::is_first(plan, window)
         && !window.is_acted_on()
         && candidates.iter().any(|one| one.is_told_by(plan))
@@ -214,17 +215,9 @@ fn passes(
     Some(false)
 }
 
-/// Whether a window that is due stays so: the store must have some of the marks that are owed before there are more.
-fn owes_too_much(record: &PersonRecord) -> bool {
-    !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX
-}
-
 /// Closes a window that tells nothing: whatever waits in it ends. What one closing has no room to name stays in it,
 /// and ends at the next one, for in another window it would be told.
 fn cancel(record: &mut PersonRecord, index: usize, plan: &Plan, mut candidates: Vec<Candidate>, at: &At<'_>) {
-    if owes_too_much(record) {
-        return;
-    }
     candidates.iter_mut().for_each(|one| one.awaits = false);
     end_all(&mut candidates, Why::Cancelled);
     let mut window = record.windows.remove(index);

@@ -9,9 +9,9 @@ use std::{
 use crate::{
     entry::{EntryKey, Reason, Row},
     fault::{self, Fault},
-    id::{Kind, Person, ReadyId, SubjectRef},
+    id::{Person, ReadyId, SubjectRef},
     mark::{Channel, What, Why},
-    person::notes::{UP_TO, up_to},
+    person::notes::UP_TO,
     time::Millis,
     value::State,
 };
@@ -101,13 +101,20 @@ impl DayView {
     #[must_use]
     pub fn with_notes(mut self, notes: &State) -> Self {
         for (word, what) in UP_TO {
-            let of =
-                |kind: Option<&Kind>| notes.cells.get(&*up_to(word, kind)).map(|cell| Millis(cell.version));
-            let all = of(None);
+            let said = notes.cells.iter().filter_map(|(name, cell)| {
+                let of = name.strip_prefix(word)?;
+                let kind = if of.is_empty() { None } else { Some(of.strip_prefix(' ')?) };
+                Some((kind, Millis(cell.version)))
+            });
+            let said: Vec<(Option<&str>, Millis)> = said.collect();
+            // Of nearly nobody anything is said.
+            if said.is_empty() {
+                continue;
+            }
             for (key, entry) in &mut self.entries {
-                let kinds = entry.reasons.iter().filter_map(|reason| of(Some(&reason.kind)));
-                let until = kinds.chain(all).max().filter(|until| key.occurred <= *until);
-                if let Some(until) = until {
+                let of = |kind: &str| entry.reasons.iter().any(|reason| reason.kind.as_str() == kind);
+                let until = said.iter().filter(|(kind, _)| kind.is_none_or(of)).map(|(_, at)| *at).max();
+                if let Some(until) = until.filter(|until| key.occurred <= *until) {
                     let at = entry.said.entry((None, what)).or_insert(until);
                     *at = until.max(*at);
                 }

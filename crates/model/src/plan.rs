@@ -324,20 +324,16 @@ impl Plans {
         let mut firsts = vec![plan];
         // A circle is a slip that no catalogue is loaded with; this ends all the same.
         for _ in 0..self.by_name.len() {
+            if firsts.iter().all(|first| first.follows.is_none()) {
+                break;
+            }
             let before = |plan: &'a Plan| match &plan.follows {
                 Some(follows) => follows.plans.iter().filter_map(|name| self.by_name.get(name)).collect(),
                 None => vec![plan],
             };
             firsts = firsts.into_iter().flat_map(before).collect();
-            firsts.dedup_by(|a, b| a.name == b.name);
         }
         firsts
-    }
-
-    /// A plan and those that follow it, however far.
-    pub fn chain_of<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = &'a Plan> {
-        let is_after = |other: &&Plan| self.firsts_of(other).iter().any(|first| first.name == plan.name);
-        self.by_name.values().filter(is_after).collect::<Vec<_>>().into_iter()
     }
 
     /// The longest absence that a plan waits for.

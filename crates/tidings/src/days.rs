@@ -147,13 +147,13 @@ pub fn entry(
         kinds: kinds.into_iter().collect(),
         reasons: reasons.into_iter().collect(),
         actor: view.actor().map(ToString::to_string),
-        fates: channels(view, catalogue).map(|channel| fate(channel, view, journal)).collect(),
+        fates: channels(view, catalogue).into_iter().map(|channel| fate(channel, view, journal)).collect(),
     }
 }
 
 /// The channels on which something becomes of an entry: those on which its kinds are told, and those on which
 /// something became of it.
-pub fn channels(view: &EntryView, catalogue: Option<&Catalogue>) -> impl Iterator<Item = Channel> {
+pub fn channels(view: &EntryView, catalogue: Option<&Catalogue>) -> Vec<Channel> {
     let kinds = view.reasons.iter().map(|reason| &reason.kind);
     let mut offered = catalogue.map(|catalogue| catalogue.channels_of(kinds)).unwrap_or_default();
     if offered.is_empty() {
@@ -163,7 +163,7 @@ pub fn channels(view: &EntryView, catalogue: Option<&Catalogue>) -> impl Iterato
         offered = all.unwrap_or_else(|| Channel::ALL.into());
     }
     let shown = |channel: &Channel| offered.contains(channel) || view.is_marked_on(*channel);
-    Channel::ALL.into_iter().filter(shown).collect::<Vec<_>>().into_iter()
+    Channel::ALL.into_iter().filter(shown).collect()
 }
 
 fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, Journalled>) -> OneFate {

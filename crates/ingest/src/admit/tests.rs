@@ -466,6 +466,37 @@ fn a_place_and_a_plan_are_admitted_or_refused_with_a_reason() {
 }
 
 #[test]
+fn a_device_is_admitted_or_refused_with_a_reason() {
+    let device = |rest: &str, expected: &str| {
+        check("tidings.device", &format!(r#""version":3,"data":{{"person":"ann"{rest}}}"#), expected);
+    };
+    let phone = r#","device":"phone","platform":"ios""#;
+    device(&format!(r#"{phone},"token":"t:1""#), "profile ann v3 device phone=ios t:1");
+    device(r#","device":"phone","token":null"#, "profile ann v3 device phone=-");
+    device(r#","platform":"ios","token":"t""#, "refused /data/device: it is missing");
+    device(phone, "refused /data/token: it is missing");
+    for id in ["", "a b", "a\\r\\nBcc: x", "a..b", ".a", "ä", "a@b", &"x".repeat(65)] {
+        let word = "refused /data/device: it is not a word of letters, digits, `-`, `_` and `.`";
+        device(&format!(r#","device":"{id}","platform":"ios","token":"t""#), word);
+    }
+    device(
+        r#","device":"phone","platform":"iso","token":"t""#,
+        "refused /data/platform: there is no platform `iso`: it is `android`, `ios` or `web`",
+    );
+    for token in ["", "a b", "a\\nb", "ä", &"x".repeat(4_097)] {
+        let word = "refused /data/token: it is not a word of at most 4096 visible letters";
+        device(&format!(r#"{phone},"token":"{token}""#), word);
+    }
+    device(&format!(r#"{phone},"token":7"#), "refused /data/token: it is not a text");
+    check(
+        "tidings.seen",
+        r#""data":{"person":"ann","surface":"site"}"#,
+        "refused /data/surface: there is no surface `site`: the catalogue declares no `surfaces`",
+    );
+    check("tidings.seen", r#""data":{"person":"ann"}"#, "refused /data/surface: it is missing");
+}
+
+#[test]
 fn feedback_is_admitted_or_refused_with_a_reason() {
     let read = |rest: &str, expected: &str| {
         check("tidings.read", &format!(r#""data":{{"person":"ann"{rest}}}"#), expected);
@@ -476,6 +507,13 @@ fn feedback_is_admitted_or_refused_with_a_reason() {
     read(
         r#","subject":"wrok:1""#,
         "refused /data/subject: wrok:1: there is no subject type `wrok`, did you mean `work`?",
+    );
+    read(r#","kind":"work_out""#, "Read ann work_out until 2026-11-21T12:00:00.000Z");
+    read(r#","all":true"#, "Read ann all until 2026-11-21T12:00:00.000Z");
+    read(r#","all":false"#, "refused /data/all: it is not true");
+    read(
+        r#","all":true,"kind":"work_out""#,
+        "refused /data: it must have one of `subject`, `entries`, `kind` or `all`",
     );
     read("", "refused /data: it must have one of `subject`, `entries`, `kind` or `all`");
     read(
