@@ -18,6 +18,7 @@ fn check(arguments: &[&str]) -> String {
 fn the_benches_of_the_program_run_small_and_their_oracles_hold() {
     check(&["start", "--size", "3000"]);
     check(&["flow", "--size", "4000"]);
+    check(&["windows", "--size", "3000"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use model::{
 };
 use runtime::Clock;
 use store::{DayRows, Days as _};
-use topic::{NewRecord, Retention, TopicSpec, Topics as _};
+use topic::{NewRecord, Retention, TopicSpec, Topics as _, embedded::Embedded};
 use wire::topics::{self, Keep};
 
 use crate::{
@@ -89,7 +89,19 @@ async fn fill(dir: &Path, persons: usize, progress: &(dyn Fn(&str) + Sync)) -> a
         clock.sleep_until(clock.now() + REST_MS).await;
     }
     drop(store);
-    let log = topic::embedded::Embedded::open(&dir.join("topics"), Clock::real(0))?;
+    let log = open_log(&dir.join("topics")).await?;
+    for first in (0..persons.min(WINDOWS_MAX)).step_by(AT_ONCE) {
+        let some = first..persons.min(WINDOWS_MAX).min(first + AT_ONCE);
+        let records = some.map(|n| window(&tenant, n, now)).collect::<anyhow::Result<_>>()?;
+        log.append(records).await?;
+    }
+    log.close();
+    Ok(())
+}
+
+/// A log with all the topics of a house.
+pub async fn open_log(dir: &Path) -> anyhow::Result<Embedded> {
+    let log = Embedded::open(dir, Clock::real(0))?;
     let spec = |(name, partitions, keep): (&str, u32, Keep)| {
         let retention = match keep {
             Keep::Millis(ms) => Retention::Milliseconds(ms),
@@ -98,13 +110,7 @@ async fn fill(dir: &Path, persons: usize, progress: &(dyn Fn(&str) + Sync)) -> a
         TopicSpec { name: name.into(), partitions, retention }
     };
     log.declare(&topics::all(Partitions::USUAL).map(spec)).await?;
-    for first in (0..persons.min(WINDOWS_MAX)).step_by(AT_ONCE) {
-        let some = first..persons.min(WINDOWS_MAX).min(first + AT_ONCE);
-        let records = some.map(|n| window(&tenant, n, now)).collect::<anyhow::Result<_>>()?;
-        log.append(records).await?;
-    }
-    log.close();
-    Ok(())
+    Ok(log)
 }
 
 /// All days of one person.

@@ -5,7 +5,8 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
-//! [`near`], [`fill`] and [`flow`] are the benches; the last two run the real program as [`process`] starts it. [`room`]
+//! [`near`], [`fill`], [`flow`] and [`windows`] are the benches; the last three run the real program as [`process`] starts
+//! it. [`room`]
 //! is the fan-out at work; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
 pub mod report;
@@ -18,6 +19,7 @@ pub mod log;
 pub mod near;
 pub mod route;
 pub mod rows;
+pub mod windows;
 
 pub mod clusters;
 pub mod process;
@@ -49,7 +51,7 @@ const fn bench(name: &'static str, size: usize, measures: &'static str) -> Bench
 }
 
 /// What there is to run.
-pub const BENCHES: [Bench; 8] = [
+pub const BENCHES: [Bench; 9] = [
     bench(
         "log",
         100_000,
@@ -90,6 +92,14 @@ pub const BENCHES: [Bench; 8] = [
         runs_program: true,
         ..bench("flow", 1_000_000, "so many events through `up`: its memory must stay flat")
     },
+    Bench {
+        runs_program: true,
+        ..bench(
+            "windows",
+            1_000_000,
+            "so many windows open in `up`: memory of each, lateness of closing, time to restore after kill -9",
+        )
+    },
 ];
 
 /// Rounds of each side; the median counts.
@@ -124,7 +134,8 @@ pub async fn run(
         ("line", None) => audience::line(size, progress).await,
         ("near", None) => near::run(size, progress).await,
         ("start", None) => fill::run(size, program, progress).await,
-        (_, None) => flow::run(size, program, progress).await,
+        ("flow", None) => flow::run(size, program, progress).await,
+        (_, None) => windows::run(size, program, progress).await,
     }
 }
 

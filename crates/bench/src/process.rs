@@ -2,7 +2,8 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::Duration,
@@ -14,6 +15,8 @@ use runtime::clock::Stopwatch;
 use crate::room;
 
 const MJML: &str = "<mjml><mj-body><mj-section><mj-column><mj-text>{% for i in items %}{{ i.says }} {% endfor %}</mj-text></mj-column></mj-section></mj-body></mjml>";
+/// It answers within this, also while it restores.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 const TEXT: &str = "{% for i in items %}{{ i.says }}\n{% endfor %}";
 
 /// The program, and a folder for everything that it needs.
@@ -27,12 +30,21 @@ pub struct Up {
     child: Child,
     /// From its start until it said where it listens.
     pub ready: Duration,
+    /// Runs since it was started.
+    pub since: Stopwatch,
+    /// Host and port.
+    listens: String,
 }
 
 impl Bed {
     pub fn new(program: &Path) -> anyhow::Result<Self> {
+        Self::with(program, room::CATALOGUE)
+    }
+
+    /// With another catalogue, of the same templates.
+    pub fn with(program: &Path, catalogue: &str) -> anyhow::Result<Self> {
         let dir = tempfile::tempdir()?;
-        fs::write(dir.path().join("catalogue.yaml"), room::CATALOGUE)?;
+        fs::write(dir.path().join("catalogue.yaml"), catalogue)?;
         fs::write(dir.path().join("mail.mjml"), MJML)?;
         fs::write(dir.path().join("mail.txt"), TEXT)?;
         Ok(Self { program: program.to_owned(), dir })
@@ -52,7 +64,7 @@ impl Bed {
 
     /// Starts `up` and waits until it says where it listens.
     pub fn up(&self, data: &str) -> anyhow::Result<Up> {
-        let watch = Stopwatch::start();
+        let since = Stopwatch::start();
         let mut command = self.command(data);
         command
             .arg("up")
@@ -62,8 +74,11 @@ impl Bed {
         let out = child.stdout.take().context("the output of `up`")?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
-        let up = Up { child, ready: watch.elapsed() };
-        ensure!(line.starts_with("http://"), "`up` did not say where it listens, but `{}`", line.trim());
+        let mut up = Up { child, ready: since.elapsed(), since, listens: String::new() };
+        let address = line.strip_prefix("http://").and_then(|rest| rest.split(['/', ' ', '\n']).next());
+        let address =
+            address.with_context(|| format!("`up` did not say where it listens, but `{}`", line.trim()));
+        up.listens = address?.to_owned();
         Ok(up)
     }
 
@@ -94,11 +109,39 @@ impl Bed {
 impl Up {
     /// Bytes of memory that it holds by now.
     pub fn memory(&self) -> anyhow::Result<u64> {
+        self.memory_as("VmRSS:")
+    }
+
+    /// The most that it ever held.
+    pub fn memory_peak(&self) -> anyhow::Result<u64> {
+        self.memory_as("VmHWM:")
+    }
+
+    fn memory_as(&self, name: &str) -> anyhow::Result<u64> {
         let status =
             fs::read_to_string(format!("/proc/{}/status", self.child.id())).context("ask for its memory")?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("its memory")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).context("its memory")?;
         let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().context("its memory")?;
         Ok(kib * 1024)
+    }
+
+    /// What one of its metrics says, summed over its labels.
+    pub fn sum(&self, metric: &str) -> anyhow::Result<usize> {
+        let mut stream = TcpStream::connect(&self.listens).context("ask for its metrics")?;
+        stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
+        write!(stream, "GET /metrics HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.listens)?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).context("read its metrics")?;
+        ensure!(
+            answer.starts_with("HTTP/1.1 200"),
+            "its metrics are not told: {}",
+            answer.lines().next().unwrap_or("")
+        );
+        let of_metric = answer.lines().filter_map(|line| line.strip_prefix(metric));
+        let values = of_metric
+            .filter(|rest| rest.starts_with(['{', ' ']))
+            .filter_map(|rest| rest.split(' ').next_back());
+        values.map(|value| value.parse::<usize>().with_context(|| format!("{metric} is `{value}`"))).sum()
     }
 }
 

@@ -17,7 +17,7 @@ use model::{
 
 use crate::{
     facts::{Facts, Others},
-    memory::{Memory, PersonKey},
+    memory::PersonKey,
     news::News,
 };
 
@@ -38,8 +38,9 @@ pub struct Decided {
 
 /// Everything a decision looks at.
 pub struct Deciding<'a> {
-    pub memory: &'a Memory,
     pub facts: &'a Facts,
+    /// Marks that the store has by now.
+    pub acknowledged: &'a [(PersonKey, Owed)],
     pub catalogue: &'a Catalogue,
     pub zones: &'a Zones,
     pub now: Millis,
@@ -52,7 +53,7 @@ impl Deciding<'_> {
     /// Decides a turn: first what the store acknowledged, then the news in order, then what is due.
     pub fn decide(&self, news: &BTreeMap<PersonKey, Vec<News>>, due: &[PersonKey]) -> Decided {
         let mut decided = Decided::default();
-        for (key, owed) in &self.memory.acknowledged {
+        for (key, owed) in self.acknowledged {
             self.step(&mut decided, key, Input::Acknowledged(std::slice::from_ref(owed)));
         }
         for (key, news) in news {
@@ -68,7 +69,7 @@ impl Deciding<'_> {
             record.owed = owed;
             decided.marks.extend(Vec::into_iter(reported).map(|owed| (key.clone(), owed)));
         }
-        decided.records.retain(|key, record| match self.memory.get(key) {
+        decided.records.retain(|key, record| match self.facts.records.get(key) {
             Some(old) => old != record || record.is_spent(self.now),
             None => *record != PersonRecord::default(),
         });
@@ -183,7 +184,7 @@ impl Deciding<'_> {
     /// The windows that are told with one that is due. What opened in this very turn is not among them, for nobody
     /// has read its days.
     fn joined(&self, key: &PersonKey, due: &Window, record: &PersonRecord, plan: &Plan) -> Vec<Window> {
-        let before = self.memory.get(key).map_or(&[][..], |record| &record.windows);
+        let before = self.facts.records.get(key).map_or(&[][..], |record| &record.windows);
         let is_read = |window: &&Window| before.contains(window) && *window != due;
         // What somebody acted on is told, or ended, by itself.
         let together = plan.together && !due.is_acted_on();
@@ -205,7 +206,7 @@ impl Deciding<'_> {
     }
 
     fn record<'b>(&'b self, decided: &'b Decided, key: &PersonKey) -> Option<&'b PersonRecord> {
-        decided.records.get(key).or_else(|| self.memory.get(key))
+        decided.records.get(key).or_else(|| self.facts.records.get(key))
     }
 
     fn step(&self, decided: &mut Decided, key: &PersonKey, input: Input<'_>) {

@@ -1,5 +1,5 @@
-//! What was loaded for a turn: what is known of everybody concerned, and for those whose windows are due their
-//! days and the world that their entries speak of.
+//! What was loaded for a turn: the records of everybody concerned and what is known of them, and for those whose
+//! windows are due their days and the world that their entries speak of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,13 @@ use model::{
     window::Wanted,
 };
 
-use crate::memory::PersonKey;
+use crate::memory::{PersonKey, Records};
 
-/// All that a decision looks at beside the records.
+/// All that a decision looks at.
 #[derive(Default, Debug)]
 pub struct Facts {
+    /// Of those concerned who have one, as they were before the turn.
+    pub records: Records,
     pub known: BTreeMap<PersonKey, Known>,
     pub days: BTreeMap<DayKey, Vec<Row>>,
     pub world: World,

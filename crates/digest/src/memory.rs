@@ -1,48 +1,180 @@
 //! What the owner of a partition remembers: the records of its persons and when each wants a turn. A cache
 //! of the compacted topic `windows`; it changes only when a turn has been committed.
+//!
+//! Millions of windows are open at once, so a record is one allocation, its key and itself in few bytes ([`packed`]);
+//! names that come again and again are kept once ([`names`]). [`index`] finds a record, [`queue`] says who is due. A turn
+//! gets copies, decoded.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod bytes;
+mod index;
+mod names;
+mod packed;
+mod queue;
 
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, hash_map::RandomState},
+    hash::BuildHasher as _,
+};
+
+use anyhow::Context as _;
 use model::{
     Millis, Person, Tenant,
     person::{Owed, PersonRecord},
 };
 
+use index::Index;
+use names::Names;
+use queue::Queue;
+
 /// Whose record.
 pub type PersonKey = (Tenant, Person);
+
+/// Records of some persons, decoded.
+pub type Records = BTreeMap<PersonKey, PersonRecord>;
 
 /// One partition.
 #[derive(Default, Debug)]
 pub struct Memory {
-    records: BTreeMap<PersonKey, PersonRecord>,
-    due: BTreeSet<(Millis, PersonKey)>,
+    slots: Vec<Slot>,
+    /// Slots that nobody has.
+    free: Vec<u32>,
+    index: Index,
+    queue: Queue,
+    names: Names,
+    hasher: RandomState,
+    windows: usize,
     /// Marks named by a committed turn that the store may not have.
     pub unwritten: Vec<(PersonKey, Owed)>,
     /// Marks that the store has, which the next turn takes off the records.
     pub acknowledged: Vec<(PersonKey, Owed)>,
 }
 
+/// A person's place.
+#[derive(Debug)]
+struct Slot {
+    /// When the record wants a turn, in milliseconds. What else the queue says of this slot is out of date.
+    due: i64,
+    /// Key and record; empty where the slot is free.
+    bytes: Box<[u8]>,
+}
+
+/// When a record wants a turn that wants none.
+const NEVER: i64 = i64::MAX;
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self { due: NEVER, bytes: Box::default() }
+    }
+}
+
 impl Memory {
-    pub fn get(&self, key: &PersonKey) -> Option<&PersonRecord> {
-        self.records.get(key)
+    /// With room for so many persons, so that nothing grows while they are put.
+    pub fn with_room(persons: usize) -> Self {
+        let (slots, index, queue) =
+            (Vec::with_capacity(persons), Index::with_room(persons), Queue::with_room(persons));
+        Self { slots, index, queue, ..Self::default() }
+    }
+
+    /// A person's record.
+    pub fn get(&self, key: &PersonKey) -> anyhow::Result<Option<PersonRecord>> {
+        let wanted = self.names.key(key);
+        let Some(place) = self.place(&wanted) else { return Ok(None) };
+        let bytes = self.bytes(place).get(wanted.len()..).unwrap_or_default();
+        let record = packed::read(bytes, &self.names);
+        record.map(Some).with_context(|| format!("the record of {}/{} in memory", key.0, key.1))
+    }
+
+    /// The records of those who have one.
+    pub fn records<'a>(&self, keys: impl IntoIterator<Item = &'a PersonKey>) -> anyhow::Result<Records> {
+        let mut records = Records::new();
+        for key in keys {
+            // Whoever is due may be in the news too.
+            if !records.contains_key(key)
+                && let Some(record) = self.get(key)?
+            {
+                records.insert(key.clone(), record);
+            }
+        }
+        Ok(records)
     }
 
     /// Puts a record in its place; `None` forgets the person.
-    pub fn put(&mut self, key: &PersonKey, record: Option<PersonRecord>) {
-        if let Some(due) = self.records.get(key).and_then(PersonRecord::next_due) {
-            self.due.remove(&(due, key.clone()));
-        }
+    pub fn put(&mut self, key: &PersonKey, record: Option<&PersonRecord>) -> anyhow::Result<()> {
         match record {
-            Some(record) => {
-                if let Some(due) = record.next_due() {
-                    self.due.insert((due, key.clone()));
-                }
-                self.records.insert(key.clone(), record);
-            }
-            None => {
-                self.records.remove(key);
-            }
+            Some(record) => self.remember(key, record)?,
+            None => self.forget(key),
         }
+        // The first of the queue has to hold: it is when this partition wants a turn.
+        self.queue.tidy(&self.slots);
+        Ok(())
+    }
+
+    fn remember(&mut self, key: &PersonKey, record: &PersonRecord) -> anyhow::Result<()> {
+        self.names.learn(key, record);
+        let mut bytes = self.names.key(key);
+        let length = bytes.len();
+        packed::write(&mut bytes, key, record, &self.names)?;
+        let place = match self.place(&bytes[..length]) {
+            Some(place) => place,
+            None => self.settle(&bytes[..length])?,
+        };
+        self.windows -= self.windows_of(place, length);
+        self.windows += record.windows.len();
+        let due = record.next_due().map_or(NEVER, |at| at.0);
+        let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
+        let moved = due != slot.due;
+        *slot = Slot { due, bytes: bytes.into_boxed_slice() };
+        if moved && due != NEVER {
+            self.queue.push(due, place);
+        }
+        Ok(())
+    }
+
+    /// Gives somebody new a slot.
+    fn settle(&mut self, key: &[u8]) -> anyhow::Result<u32> {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                let place = u32::try_from(self.slots.len()).ok().filter(|place| *place < index::NOBODY);
+                let place = place.context("a partition has no place for another person")?;
+                self.slots.push(Slot::default());
+                place
+            }
+        };
+        self.index.insert(self.hash(key), place);
+        Ok(place)
+    }
+
+    fn forget(&mut self, key: &PersonKey) {
+        let key = self.names.key(key);
+        let Some(place) = self.place(&key) else { return };
+        self.windows -= self.windows_of(place, key.len());
+        self.index.remove(self.hash(&key), place);
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            *slot = Slot::default();
+            self.free.push(place);
+        }
+    }
+
+    fn bytes(&self, place: u32) -> &[u8] {
+        self.slots.get(place as usize).map_or(&[], |slot| &slot.bytes)
+    }
+
+    fn hash(&self, key: &[u8]) -> u32 {
+        u32::try_from(self.hasher.hash_one(key) >> 32).unwrap_or_default()
+    }
+
+    /// Whose bytes begin with this key; no key begins with another.
+    fn place(&self, key: &[u8]) -> Option<u32> {
+        self.index.find(self.hash(key), |place| self.bytes(place).starts_with(key))
+    }
+
+    /// Of somebody whose key has so many bytes.
+    fn windows_of(&self, place: u32, key: usize) -> usize {
+        self.bytes(place).get(key..).map_or(0, packed::windows)
     }
 
     /// The next instant at which this partition wants a turn: at once while marks are on their way.
@@ -50,24 +182,30 @@ impl Memory {
         if !self.unwritten.is_empty() || !self.acknowledged.is_empty() {
             return Some(Millis(0));
         }
-        self.due.first().map(|(at, _)| *at)
+        self.queue.first().map(Millis)
     }
 
-    /// Who is due at an instant, the longest overdue first.
-    pub fn due_at(&self, at: Millis, most: usize) -> Vec<PersonKey> {
-        self.due.iter().take_while(|(due, _)| *due <= at).take(most).map(|(_, key)| key.clone()).collect()
+    /// Who is due at an instant, the longest overdue first. They stay due until another record is put.
+    pub fn due_at(&mut self, at: Millis, most: usize) -> anyhow::Result<Vec<PersonKey>> {
+        let mut due = Vec::new();
+        for (at, place) in self.queue.due_at(at.0, most, &self.slots) {
+            due.push((at, self.names.read_key(self.bytes(place)).context("a key in memory")?));
+        }
+        // By name where the instant is the same: a slot says nothing, and after a restart it is another one.
+        due.sort_unstable();
+        Ok(due.into_iter().map(|(_, key)| key).collect())
     }
 
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.slots.len() - self.free.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.len() == 0
     }
 
     /// How many windows are open.
     pub fn windows(&self) -> usize {
-        self.records.values().map(|record| record.windows.len()).sum()
+        self.windows
     }
 }

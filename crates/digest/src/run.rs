@@ -36,7 +36,7 @@ use crate::{
     config::{Config, GROUP},
     decide::{Decided, Deciding},
     facts::{Facts, Known, day_key, days_to_read},
-    memory::{Memory, PersonKey},
+    memory::{Memory, PersonKey, Records},
     metrics::DigestMetrics,
     news::{self, News},
 };
@@ -92,7 +92,7 @@ struct Digest {
 #[async_trait]
 impl Work for Digest {
     fn restore(&mut self, partition: u32, state: Vec<Record>) -> anyhow::Result<()> {
-        let mut memory = Memory::default();
+        let mut memory = Memory::with_room(state.len());
         for record in state {
             let Some(value) = record.value else { continue };
             // State that cannot be read stops the partition; it is never skipped.
@@ -100,7 +100,7 @@ impl Work for Digest {
                 .with_context(|| format!("{}[{partition}] at offset {}", topics::WINDOWS, record.offset))?;
             let key = (tenant, person);
             memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
-            memory.put(&key, Some(record));
+            memory.put(&key, Some(&record))?;
         }
         self.partitions.insert(partition, memory);
         self.gauge(partition);
@@ -127,11 +127,13 @@ impl Work for Digest {
         let memory = self.partitions.entry(batch.partition).or_default();
         let read = news::read(&batch.records, now)?;
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
-        let mut due = closing.map_or_else(Vec::new, |at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX));
+        let due = closing.map(|at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX)).transpose()?;
+        let mut due = due.unwrap_or_default();
         let closing = closing.map_or(now, Millis);
         let facts = load(&self.ports, memory, &read.of, &mut due, (now, closing)).await?;
         let (catalogue, zones) = (&*self.ports.catalogue, &self.ports.zones);
-        let deciding = Deciding { memory, facts: &facts, catalogue, zones, now, closing };
+        let acknowledged = &memory.acknowledged;
+        let deciding = Deciding { facts: &facts, acknowledged, catalogue, zones, now, closing };
         let decided = deciding.decide(&read.of, &due);
         note_full_days(&self.ports, &decided.full).await?;
         write_marks(&self.ports, &decided.marks).await?;
@@ -156,7 +158,7 @@ impl Work for Digest {
         for (key, record) in decided.records {
             // What was owed when the turn began is acknowledged in it, so all of this is new.
             memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
-            memory.put(&key, (!record.is_spent(now)).then_some(record));
+            memory.put(&key, (!record.is_spent(now)).then_some(&record))?;
         }
         self.gauge(partition);
         self.write_owed(partition).await
@@ -223,34 +225,36 @@ async fn load(
     due: &mut Vec<PersonKey>,
     (now, closing): (Millis, Millis),
 ) -> anyhow::Result<Facts> {
-    let days = read_days(ports, memory, due, (now, closing)).await.context("days")?;
+    let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
+    let records = memory.records(news.keys().chain(&*due).chain(acknowledged))?;
+    let days = read_days(ports, &records, due, (now, closing)).await.context("days")?;
     let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
     let persons: BTreeSet<&PersonKey> = news.keys().chain(&*due).chain(acknowledged).collect();
     let known = known(ports, &persons, due).await.context("persons")?;
 
     // A day that is only looked back on tells nothing.
     let told = due.iter().flat_map(|key| {
-        let days = closing_of(memory, key, closing, &ports.catalogue.plans).flat_map(|window| &window.days);
+        let days = closing_of(&records, key, closing, &ports.catalogue.plans).flat_map(|window| &window.days);
         days.map(|day| day_key(key, *day))
     });
     let told: BTreeSet<DayKey> = told.collect();
     let refers_to = |state: &State| ports.catalogue.related_refs(state);
     let wanted = wanted(days.iter().filter(|(key, _)| told.contains(*key)));
     let world = world::load(&*ports.store, wanted, &refers_to).await.context("the world of the days")?;
-    let live = connected(ports, memory, due, (now, closing)).await;
-    Ok(Facts { known, days, world, live })
+    let live = connected(ports, &records, due, (now, closing)).await;
+    Ok(Facts { records, known, days, world, live })
 }
 
 /// Asks about those to whom it matters. Nobody's answer is waited for longer than the port waits, and none is none.
 async fn connected(
     ports: &Ports,
-    memory: &Memory,
+    records: &Records,
     due: &[PersonKey],
     (now, closing): (Millis, Millis),
 ) -> BTreeMap<PersonKey, bool> {
     let plans = &ports.catalogue.plans;
     let matters = |key: &&PersonKey| {
-        memory.get(key).is_some_and(|record| crate::live::matters(record, plans, closing, now))
+        records.get(*key).is_some_and(|record| crate::live::matters(record, plans, closing, now))
     };
     let mut of: BTreeMap<&Tenant, Vec<Person>> = BTreeMap::new();
     for (tenant, person) in due.iter().filter(matters) {
@@ -271,12 +275,12 @@ async fn connected(
 
 /// The windows of a person that close, and those that are told with them.
 fn closing_of<'a>(
-    memory: &'a Memory,
+    records: &'a Records,
     key: &PersonKey,
     closing: Millis,
     plans: &'a Plans,
 ) -> impl Iterator<Item = &'a Window> {
-    let windows = memory.get(key).map_or(&[][..], |record| &record.windows);
+    let windows = records.get(key).map_or(&[][..], |record| &record.windows);
     let is_due = move |window: &Window| window.due <= closing;
     let with = move |window: &Window| {
         plans.by_name.get(&window.plan).is_some_and(|plan| plan.together)
@@ -292,7 +296,7 @@ const DAYS_AT_ONCE: usize = 64;
 /// Who is taken off the list is still due in memory, and the loop comes again at once.
 async fn read_days(
     ports: &Ports,
-    memory: &Memory,
+    records: &Records,
     due: &mut Vec<PersonKey>,
     (now, closing): (Millis, Millis),
 ) -> Result<BTreeMap<DayKey, Vec<Row>>, StoreError> {
@@ -304,7 +308,7 @@ async fn read_days(
             if keys.len() >= DAYS_AT_ONCE {
                 break;
             }
-            let windows = closing_of(memory, key, closing, &ports.catalogue.plans);
+            let windows = closing_of(records, key, closing, &ports.catalogue.plans);
             let own: BTreeSet<Day> =
                 windows.flat_map(|window| days_to_read(window, &ports.catalogue.plans, now)).collect();
             keys.extend(own.into_iter().map(|day| day_key(key, day)));

@@ -1,5 +1,7 @@
 //! `window`: all that is remembered of one person, on the compacted topic `windows`.
 
+mod quick;
+
 use std::sync::LazyLock;
 
 use model::{
@@ -137,6 +139,16 @@ pub fn encode(tenant: &Tenant, person: &Person, record: &PersonRecord) -> Result
 }
 
 pub fn decode(bytes: &[u8]) -> Result<(Tenant, Person, PersonRecord), Undecodable> {
+    decode_usual(bytes).map_or_else(|| decode_any(bytes), Ok)
+}
+
+/// Without the library, if it is a usual one.
+pub(crate) fn decode_usual(bytes: &[u8]) -> Option<(Tenant, Person, PersonRecord)> {
+    quick::read(bytes, CODEC.header().ok()?)
+}
+
+/// By the library alone.
+pub(crate) fn decode_any(bytes: &[u8]) -> Result<(Tenant, Person, PersonRecord), Undecodable> {
     CODEC.decode::<WindowDto<'_>>(bytes)?.model()
 }
 

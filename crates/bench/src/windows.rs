@@ -1,0 +1,300 @@
+//! Many windows open in the real program: how much memory each takes, how late those close that fall due, and how long
+//! it takes after kill -9 until all are there again.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use anyhow::{Context as _, bail};
+use model::{
+    Day, Event, Millis, Person, PlanName, State, Value,
+    entry::DayKey,
+    limits::DAY_MS,
+    partition::Partitions,
+    person::{PersonRecord, Window, profile},
+};
+use runtime::{Clock, clock::Stopwatch};
+use store::{DayRows, Days as _, StateKey, States as _};
+use topic::{NewRecord, Topics as _};
+use wire::topics;
+
+use crate::{
+    fill::open_log,
+    process::{Bed, Up},
+    report::{Figure, Oracle, Report, machine},
+    room,
+};
+
+/// As the room's, but windows close a while after they opened: so any instant can be one at which one is due.
+const CATALOGUE: &str = r"
+catalogue: bench
+subjects:
+  work: {title: text, author: ref author}
+  author: {name: text}
+kinds:
+  news:
+    on: work.added
+    to: {followers_of: author}
+    says: '{{ subject.title }}'
+    plans: [later]
+plans:
+  later:
+    channel: email
+    close: {after: 12h}
+    look_back: 7d
+    from: Bench <bench@example.org>
+    headline: News
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: News, kinds: [news], most: 8, order: newest}
+";
+const PLAN: &str = "later";
+const OPEN_MS: i64 = DAY_MS / 2;
+/// Windows that close do so while all the others are open: one in so many, and so many at most.
+const DUE_PART: usize = 10;
+const DUE_MAX: usize = 10_000;
+/// From one that is due to the next, and how long it is until the first is, beside what starting takes.
+const APART_MS: i64 = 12;
+const MARGIN_MS: i64 = 2_000;
+/// Those that stay open fall due within this, hours after the bench.
+const LATER_MS: usize = 3_600_000;
+
+/// Records written at once, persons stored at once, and records read at once.
+const AT_ONCE: usize = 5_000;
+const STORED_AT_ONCE: usize = 500;
+const READ_AT_ONCE: usize = 10_000;
+/// Give up after this.
+const PATIENCE: Duration = Duration::from_secs(900);
+/// Between two looks at the program.
+const LOOK_MS: i64 = 25;
+
+const BYTES_MAX: f64 = 160.0;
+const LATE_SECONDS_MAX: f64 = 1.0;
+const RESTORE_SECONDS_MAX: f64 = 30.0;
+
+const OPEN: &str = "tidings_digest_open_windows";
+
+pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+    let bed = Bed::with(program, CATALOGUE)?;
+    // The first ones are due.
+    let due = size.div_ceil(DUE_PART).min(DUE_MAX);
+    progress(&format!("windows: {} are opened", size - due));
+    let later = Opened::now()?;
+    let opened = |n: usize| later.at.plus(-i64::try_from(n % LATER_MS).unwrap_or(0));
+    later.write(&bed.path("data"), due..size, opened, progress).await.context("open windows")?;
+    let nothing = bed.up("empty")?.memory()?;
+    let first = restored(&bed.up("data")?, size - due).await?;
+    progress(&format!(
+        "windows: there after {:.1} s; {due} more are opened, which fall due",
+        first.as_secs_f64()
+    ));
+
+    let now = Opened::now()?;
+    now.tell_something(&bed.path("data"), due).await.context("store what is told")?;
+    let from = Clock::real(0).now() + 2 * i64::try_from(first.as_millis())? + MARGIN_MS;
+    let opened = |n: usize| Millis(from - OPEN_MS + APART_MS * i64::try_from(n).unwrap_or(0));
+    now.write(&bed.path("data"), 0..due, opened, progress).await.context("open windows")?;
+    let up = bed.up("data")?;
+    restored(&up, size).await?;
+    let mut memory = up.memory()?;
+    progress(&format!("windows: {size} are open, {} MiB; {due} close", memory >> 20));
+    closed(&up, due).await?;
+    memory = memory.max(up.memory()?);
+    let peak = up.memory_peak()?;
+    // As kill -9 does.
+    drop(up);
+
+    let up = bed.up("data")?;
+    let again = restored(&up, size - due).await?;
+    let open = up.sum(OPEN)?;
+    drop(up);
+    let Told { late, once } = told(&bed.path("data"), due).await.context("read what was told")?;
+    Ok(report(&Measured { size, nothing, memory, peak, late, again, held: once && open == size - due }))
+}
+
+/// What came out.
+struct Measured {
+    size: usize,
+    nothing: u64,
+    memory: u64,
+    peak: u64,
+    late: Vec<i64>,
+    again: Duration,
+    held: bool,
+}
+
+#[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
+fn report(measured: &Measured) -> Report {
+    let Measured { size, nothing, memory, peak, late, again, held } = measured;
+    let each = |bytes: u64| bytes.saturating_sub(*nothing) as f64 / *size as f64;
+    let late = |hundredths: usize| {
+        let at = (late.len() * hundredths / 100).min(late.len().saturating_sub(1));
+        late.get(at).map_or(f64::NAN, |ms| *ms as f64 / 1_000.0)
+    };
+    let (p50, p99) = (late(50), late(99));
+    Report {
+        bench: "windows".into(),
+        engine: "embedded, the real program; against the bounds".into(),
+        machine: machine(),
+        figures: vec![
+            Figure::bound("memory of the process for each open window", each(*memory), "bytes", BYTES_MAX),
+            Figure::beside("the same at its peak, while it restored", each(*peak), "bytes", each(*memory)),
+            Figure::bound("from due to its Ready in the log, p99", p99, "seconds", LATE_SECONDS_MAX),
+            Figure::beside("the same, p50", p50, "seconds", p99),
+            Figure::bound(
+                "from the start after kill -9 until all are there",
+                again.as_secs_f64(),
+                "seconds",
+                RESTORE_SECONDS_MAX,
+            ),
+        ],
+        oracle: Oracle {
+            checked: "each that was due was told once with its entry, no other was, and after kill -9 all others are open"
+                .into(),
+            held: *held,
+        },
+    }
+}
+
+/// Windows as the digest would have opened them.
+struct Opened {
+    at: Millis,
+    event: Event,
+    plan: PlanName,
+    plan_hash: u64,
+}
+
+impl Opened {
+    fn now() -> anyhow::Result<Self> {
+        let (event, plan) = (room::event(0)?, PlanName::new(PLAN)?);
+        let catalogue = room::catalogue(CATALOGUE)?;
+        let plan_hash = catalogue.plans.by_name.get(&plan).context("the plan")?.hash;
+        Ok(Self { at: event.occurred, event, plan, plan_hash })
+    }
+
+    /// Writes the windows of these persons.
+    async fn write(
+        &self,
+        dir: &Path,
+        persons: std::ops::Range<usize>,
+        opened: impl Fn(usize) -> Millis,
+        progress: &(dyn Fn(&str) + Sync),
+    ) -> anyhow::Result<()> {
+        let log = open_log(&dir.join("topics")).await?;
+        for first in persons.clone().step_by(AT_ONCE) {
+            let some = first..persons.end.min(first + AT_ONCE);
+            let records = some.map(|n| self.record(n, opened(n))).collect::<anyhow::Result<_>>()?;
+            log.append(records).await?;
+            if first / AT_ONCE % 200 == 199 {
+                progress(&format!("windows: {first} of {}", persons.end));
+            }
+        }
+        log.close();
+        Ok(())
+    }
+
+    fn record(&self, n: usize, opened: Millis) -> anyhow::Result<NewRecord> {
+        let (tenant, person, day) = (room::tenant()?, person(n)?, Day::of(self.at));
+        let window = Window::new(self.plan.clone(), self.plan_hash, "".into(), opened);
+        let window = Window { due: opened.plus(OPEN_MS), heard: 1, days: [day].into(), ..window };
+        let (rows, keep_until) = ([(day, 1)].into(), day.start().plus(2 * DAY_MS));
+        let windows = vec![window];
+        let record =
+            PersonRecord { windows, rows, keep_until, last_opening: opened, ..PersonRecord::default() };
+        Ok(NewRecord {
+            topic: topics::WINDOWS.into(),
+            partition: Partitions::USUAL.of_person(&tenant, &person),
+            key: wire::key::person(&tenant, &person),
+            value: Some(wire::window::encode(&tenant, &person, &record)?),
+            headers: Vec::new(),
+        })
+    }
+
+    /// The first persons get an entry and an address, so that their closing tells something.
+    async fn tell_something(&self, dir: &Path, persons: usize) -> anyhow::Result<()> {
+        let (tenant, day) = (room::tenant()?, self.event.entry_key().day());
+        let store = store::embedded::Embedded::open(&dir.join("store"))?;
+        let persons = (0..persons).map(person).collect::<anyhow::Result<Vec<Person>>>()?;
+        room::enrol(&store, &persons).await?;
+        let title = State::at(1, [("title", Some(Value::text("A work")))]);
+        store.merge(vec![(StateKey::Subject(tenant.clone(), self.event.subject.clone()), title)]).await?;
+        for some in persons.chunks(STORED_AT_ONCE) {
+            let (mut rows, mut states) = (Vec::new(), Vec::new());
+            for person in some {
+                let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
+                rows.push(DayRows { key, rows: vec![room::row(&self.event)?] });
+                let email = Some(Value::text("somebody@example.org"));
+                let state = State::at(1, [(profile::EMAIL, email)]);
+                states.push((StateKey::Person(tenant.clone(), person.clone()), state));
+            }
+            store.write(rows, self.at).await?;
+            store.merge(states).await?;
+        }
+        Ok(())
+    }
+}
+
+fn person(n: usize) -> anyhow::Result<Person> {
+    Ok(Person::new(&format!("person-{n}"))?)
+}
+
+/// How long it took from the start of the program until so many windows were open.
+async fn restored(up: &Up, windows: usize) -> anyhow::Result<Duration> {
+    let clock = Clock::real(0);
+    loop {
+        let open = up.sum(OPEN)?;
+        let took = up.since.elapsed();
+        if open >= windows {
+            return Ok(took);
+        }
+        if took > PATIENCE {
+            bail!("{open} of {windows} windows are open after {} s", PATIENCE.as_secs());
+        }
+        clock.sleep_until(clock.now() + LOOK_MS).await;
+    }
+}
+
+/// Returns when so many windows were closed.
+async fn closed(up: &Up, windows: usize) -> anyhow::Result<()> {
+    let (clock, watch) = (Clock::real(0), Stopwatch::start());
+    loop {
+        let closed = up.sum("tidings_digest_windows_closed_total")?;
+        if closed >= windows {
+            return Ok(());
+        }
+        if watch.elapsed() > PATIENCE {
+            bail!("{closed} of {windows} windows were closed after {} s", PATIENCE.as_secs());
+        }
+        clock.sleep_until(clock.now() + LOOK_MS).await;
+    }
+}
+
+/// What the Readys in the log say.
+struct Told {
+    /// In milliseconds, the least first.
+    late: Vec<i64>,
+    /// Whether each of those who were due has one Ready with one entry, and nobody else has any.
+    once: bool,
+}
+
+async fn told(dir: &Path, due: usize) -> anyhow::Result<Told> {
+    let log = open_log(&dir.join("topics")).await?;
+    let (mut late, mut of, mut once) = (Vec::new(), BTreeMap::<Person, usize>::new(), true);
+    for (partition, (mut from, end)) in (0..).zip(log.bounds(topics::READY).await?) {
+        while from < end {
+            let records = log.read(topics::READY, partition, from, READ_AT_ONCE).await?;
+            let Some(last) = records.last() else { break };
+            from = last.offset + 1;
+            for record in &records {
+                let ready = wire::ready::decode(record.value.as_deref().unwrap_or_default())?;
+                late.push(record.appended - ready.due.0);
+                once &= ready.entries.len() == 1;
+                *of.entry(ready.person).or_default() += 1;
+            }
+        }
+    }
+    for n in 0..due {
+        once &= of.remove(&person(n)?) == Some(1);
+    }
+    late.sort_unstable();
+    Ok(Told { late, once: once && of.is_empty() })
+}

@@ -1,0 +1,89 @@
+//! Where somebody's slot is: a table of hashes and slots, and nothing of the keys. It holds the hashes itself, so that it
+//! grows without a look at anybody; eleven to twenty-two bytes for each.
+
+/// In the place of a slot where there is none.
+pub const NOBODY: u32 = u32::MAX;
+
+/// A table is at most three quarters full: what is sought is then found within few steps.
+const FULL: (usize, usize) = (3, 4);
+const LEAST: usize = 16;
+
+/// Whoever finds their place taken goes to the next one that is free.
+#[derive(Default, Debug)]
+pub struct Index {
+    /// A power of two of them, or none.
+    cells: Vec<Cell>,
+    held: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    hash: u32,
+    place: u32,
+}
+
+const EMPTY: Cell = Cell { hash: 0, place: NOBODY };
+
+impl Index {
+    pub fn with_room(places: usize) -> Self {
+        let cells = (places * FULL.1 / FULL.0 + 1).max(LEAST).next_power_of_two();
+        Self { cells: vec![EMPTY; cells], held: 0 }
+    }
+
+    /// Of the slots with this hash the one that it is.
+    pub fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let from = self.along(hash).take_while(|(_, cell)| cell.place != NOBODY);
+        let mut same = from.filter(|(_, cell)| cell.hash == hash).map(|(_, cell)| cell.place);
+        same.find(|place| is_it(*place))
+    }
+
+    /// Somebody who is not there yet.
+    pub fn insert(&mut self, hash: u32, place: u32) {
+        if (self.held + 1) * FULL.1 > self.cells.len() * FULL.0 {
+            let cells = std::mem::replace(self, Self::with_room(self.held + 1)).cells;
+            for cell in cells.into_iter().filter(|cell| cell.place != NOBODY) {
+                self.place(cell);
+            }
+        }
+        self.place(Cell { hash, place });
+    }
+
+    fn place(&mut self, cell: Cell) {
+        let free = self.along(cell.hash).find(|(_, there)| there.place == NOBODY).map(|(at, _)| at);
+        if let Some(there) = free.and_then(|at| self.cells.get_mut(at)) {
+            *there = cell;
+            self.held += 1;
+        }
+    }
+
+    pub fn remove(&mut self, hash: u32, place: u32) {
+        let is_it = |(_, cell): &(usize, Cell)| cell.place == place;
+        let there = self.along(hash).take_while(|(_, cell)| cell.place != NOBODY).find(is_it);
+        let Some((mut hole, _)) = there else { return };
+        self.held -= 1;
+        // Those behind move up, unless they would come to stand before where they are sought from.
+        let (mut at, mask) = (hole, self.cells.len() - 1);
+        loop {
+            at = (at + 1) & mask;
+            let cell = self.cells[at];
+            if cell.place == NOBODY {
+                self.cells[hole] = EMPTY;
+                return;
+            }
+            let home = cell.hash as usize & mask;
+            if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
+                self.cells[hole] = cell;
+                hole = at;
+            }
+        }
+    }
+
+    /// All cells, from the one where a hash is at home.
+    fn along(&self, hash: u32) -> impl Iterator<Item = (usize, Cell)> {
+        let mask = self.cells.len().wrapping_sub(1);
+        (0..self.cells.len()).map(move |step| {
+            let at = (hash as usize).wrapping_add(step) & mask;
+            (at, self.cells[at])
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Who is due when: a heap of instants and slots. What has changed since stays in it and is passed over, for a slot
+//! itself knows when it is due.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use super::{NEVER, Slot};
+
+/// What is out of date may be as much as what holds, and so much more.
+const SPARE: usize = 64;
+
+#[derive(Default, Debug)]
+pub struct Queue {
+    heap: BinaryHeap<Reverse<(i64, u32)>>,
+}
+
+impl Queue {
+    pub fn with_room(slots: usize) -> Self {
+        Self { heap: BinaryHeap::with_capacity(slots) }
+    }
+
+    pub fn push(&mut self, at: i64, place: u32) {
+        self.heap.push(Reverse((at, place)));
+    }
+
+    /// When the first one is due; so tidy that it is.
+    pub fn first(&self) -> Option<i64> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Slots that are due at an instant, the longest overdue first. They stay in the queue.
+    pub fn due_at(&mut self, at: i64, most: usize, slots: &[Slot]) -> Vec<(i64, u32)> {
+        let mut due: Vec<(i64, u32)> = Vec::new();
+        while due.len() < most
+            && let Some(Reverse(first)) = self.heap.peek().copied().filter(|Reverse((when, _))| *when <= at)
+        {
+            self.heap.pop();
+            // Whoever was due then, and later, and then again is twice in the heap, one after the other.
+            if holds(first, slots) && due.last() != Some(&first) {
+                due.push(first);
+            }
+        }
+        self.heap.extend(due.iter().copied().map(Reverse));
+        self.tidy(slots);
+        due
+    }
+
+    /// Takes away what is out of date: all of it where it is too much, else what stands first.
+    pub fn tidy(&mut self, slots: &[Slot]) {
+        if self.heap.len() > 2 * slots.len() + SPARE {
+            let due = (0..).zip(slots).filter(|(_, slot)| slot.due != NEVER);
+            self.heap = due.map(|(place, slot)| Reverse((slot.due, place))).collect();
+        }
+        while self.heap.peek().is_some_and(|Reverse(first)| !holds(*first, slots)) {
+            self.heap.pop();
+        }
+    }
+}
+
+fn holds((at, place): (i64, u32), slots: &[Slot]) -> bool {
+    slots.get(place as usize).is_some_and(|slot| slot.due == at)
+}

@@ -1,0 +1,253 @@
+//! Memory against the plainest there is, under anything that is put; and how few bytes it takes.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use model::{
+    Channel, Day, EntryKey, EventKey, Mark, PlanName, ReadyId, What,
+    hold::Held,
+    person::{Act, Told, Waiting, Window},
+    ready::Ready,
+};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+use super::*;
+
+/// Records as they are, and everybody asked.
+#[derive(Default)]
+struct Plain(Records);
+
+impl Plain {
+    fn put(&mut self, key: &PersonKey, record: Option<&PersonRecord>) {
+        match record {
+            Some(record) => drop(self.0.insert(key.clone(), record.clone())),
+            None => drop(self.0.remove(key)),
+        }
+    }
+
+    fn due(&self) -> BTreeSet<(Millis, &PersonKey)> {
+        self.0.iter().filter_map(|(key, record)| Some((record.next_due()?, key))).collect()
+    }
+
+    fn windows(&self) -> usize {
+        self.0.values().map(|record| record.windows.len()).sum()
+    }
+}
+
+fn check(memory: &mut Memory, plain: &Plain) {
+    let due = plain.due();
+    assert_eq!(memory.len(), plain.0.len());
+    assert_eq!(memory.is_empty(), plain.0.is_empty());
+    assert_eq!(memory.windows(), plain.windows());
+    assert_eq!(memory.next_due(), due.first().map(|(at, _)| *at));
+    for at in [Millis(-1), Millis(5), Millis(15), Millis(i64::MAX - 1)] {
+        let by_then: Vec<_> = due.iter().filter(|(due, _)| *due <= at).collect();
+        let all: Vec<_> = by_then.iter().map(|(_, key)| (*key).clone()).collect();
+        assert_eq!(memory.due_at(at, usize::MAX).unwrap(), all);
+        // Where there is not room for all that are due at one instant, it may be any of them.
+        let some = memory.due_at(at, 2).unwrap();
+        let when = |key: &PersonKey| plain.0.get(key).and_then(PersonRecord::next_due);
+        let first: Vec<_> = by_then.iter().take(2).map(|(at, _)| Some(*at)).collect();
+        assert_eq!(some.iter().map(when).collect::<Vec<_>>(), first);
+        assert_eq!(some.iter().collect::<BTreeSet<_>>().len(), some.len());
+    }
+}
+
+fn key(person: usize) -> PersonKey {
+    let tenant = if person.is_multiple_of(2) { "one" } else { "two" };
+    (Tenant::new(tenant).unwrap(), Person::new(&format!("person-{}", person / 2)).unwrap())
+}
+
+proptest! {
+    #[test]
+    fn it_remembers_what_was_put(
+        // Mostly records that change only in when they are due.
+        puts in vec((0_usize..12, prop_oneof![
+            4 => usual().prop_map(Some),
+            1 => record().prop_map(Some),
+            1 => Just(None),
+        ]), 1..120),
+    ) {
+        let (mut memory, mut plain) = (Memory::with_room(3), Plain::default());
+        for (person, record) in &puts {
+            memory.put(&key(*person), record.as_ref()).unwrap();
+            plain.put(&key(*person), record.as_ref());
+            check(&mut memory, &plain);
+        }
+        let all: Vec<PersonKey> = (0..12).map(key).collect();
+        prop_assert_eq!(memory.records(&all).unwrap(), plain.0);
+    }
+
+    #[test]
+    fn every_record_comes_back(record in record()) {
+        let mut memory = Memory::default();
+        memory.put(&key(1), Some(&record)).unwrap();
+        prop_assert_eq!(memory.get(&key(1)).unwrap(), Some(record));
+        prop_assert_eq!(memory.get(&key(2)).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_cut_short_is_an_error(record in record(), cut in any::<prop::sample::Index>()) {
+        let (mut bytes, mut names) = (Vec::new(), Names::default());
+        names.learn(&key(1), &record);
+        packed::write(&mut bytes, &key(1), &record, &names).unwrap();
+        bytes.truncate(cut.index(bytes.len()));
+        prop_assert!(packed::read(&bytes, &names).is_err());
+    }
+}
+
+#[test]
+fn many_come_and_go() {
+    let (mut memory, mut plain) = (Memory::default(), Plain::default());
+    for round in 0..3_i64 {
+        for n in 0..3_000_usize {
+            let record =
+                PersonRecord { keep_until: Millis(1 + round * 10 + n as i64 % 7), ..PersonRecord::default() };
+            let is_gone = n as i64 % 3 == round;
+            let record = (!is_gone).then_some(&record);
+            memory.put(&key(n), record).unwrap();
+            plain.put(&key(n), record);
+        }
+        check(&mut memory, &plain);
+        assert!(memory.slots.len() <= 3_000, "a slot that is free is used again");
+    }
+}
+
+#[test]
+fn names_beyond_number_are_written_in_full() {
+    let (mut memory, mut all) = (Memory::default(), Records::new());
+    for n in 0..5_000_u64 {
+        let key = (Tenant::new(&format!("tenant-{n}")).unwrap(), Person::new("ann").unwrap());
+        let plan = PlanName::new(&format!("plan-{n}")).unwrap();
+        let word: Arc<str> = format!("word-{n}").into();
+        let windows = vec![Window::new(plan.clone(), n, "".into(), Millis(1))];
+        let (told_on, seen) = ([(plan, 7)].into(), [(word, Millis(3))].into());
+        let record = PersonRecord { windows, told_on, seen, ..PersonRecord::default() };
+        memory.put(&key, Some(&record)).unwrap();
+        all.insert(key, record);
+    }
+    assert_eq!(memory.records(all.keys()).unwrap(), all);
+}
+
+/// A slot, what the index and the queue take of it, what the allocator adds: that is a hundred bytes at most.
+#[test]
+fn the_usual_record_takes_few_bytes() {
+    let mut memory = Memory::default();
+    let opened = Millis(1_795_248_000_000);
+    let window = Window::new(PlanName::new("daily").unwrap(), u64::MAX, "".into(), opened);
+    let window = Window { due: opened.plus(80_000_000), heard: 3, last: opened.plus(50_000), ..window };
+    let windows = vec![Window { days: [Day::of(opened)].into(), ..window }];
+    let (rows, keep_until) = ([(Day::of(opened), 3)].into(), opened.plus(100_000_000));
+    let record = PersonRecord { windows, last_opening: opened, rows, keep_until, ..PersonRecord::default() };
+    let key = (Tenant::new("gallery").unwrap(), Person::new("person-1234567").unwrap());
+    memory.put(&key, Some(&record)).unwrap();
+    let bytes = memory.slots[0].bytes.len();
+    assert!(bytes <= 56, "{bytes}");
+    assert!(size_of::<Slot>() <= 24);
+}
+
+/// Often the same ones, also as far apart as can be. At the very last instant nothing is due.
+fn at() -> impl Strategy<Value = Millis> {
+    prop_oneof![4 => 0_i64..20, 1 => i64::MIN..i64::MAX].prop_map(Millis)
+}
+
+fn word() -> impl Strategy<Value = Arc<str>> {
+    select(vec!["one", "two", "three"]).prop_map(Into::into)
+}
+
+fn plan() -> impl Strategy<Value = PlanName> {
+    word().prop_map(|name| PlanName::new(&name).unwrap())
+}
+
+fn entry_key() -> impl Strategy<Value = EntryKey> {
+    (at(), any::<[u8; 16]>()).prop_map(|(occurred, event)| EntryKey { occurred, event: EventKey(event) })
+}
+
+fn days() -> impl Strategy<Value = BTreeSet<Day>> {
+    prop::collection::btree_set(any::<i32>().prop_map(Day), 0..4)
+}
+
+fn usual() -> impl Strategy<Value = PersonRecord> {
+    (0_i64..20, plan()).prop_map(|(due, plan)| {
+        let window = Window::new(plan, 1, "".into(), Millis(1));
+        PersonRecord { windows: vec![Window { due: Millis(due), ..window }], ..PersonRecord::default() }
+    })
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    let names = (plan(), any::<u64>(), any::<String>());
+    let act = option::of(select(vec![Act::Release, Act::Cancel]));
+    let held = option::of(select(vec![Held::Online, Held::Quiet, Held::Cap]));
+    let after = option::of(any::<[u8; 16]>().prop_map(ReadyId));
+    let rest = (any::<u32>(), option::of(at()), option::of(entry_key()), days());
+    (names, (at(), at(), at()), (act, held, after), rest).prop_map(
+        |((plan, plan_hash, key), (opening, due, last), (act, held, after), (heard, aim, first, days))| {
+            Window {
+                plan,
+                plan_hash,
+                key: key.into(),
+                opening,
+                due,
+                act,
+                after,
+                held,
+                heard,
+                last,
+                aim,
+                first,
+                days,
+            }
+        },
+    )
+}
+
+fn told() -> impl Strategy<Value = Told> {
+    (plan(), word(), vec(at(), 0..3), at(), any::<u8>(), at())
+        .prop_map(|(plan, key, at, heard, row, until)| Told { plan, key, at, heard, row, until })
+}
+
+fn ready() -> impl Strategy<Value = Ready> {
+    (plan(), word(), at(), any::<u16>()).prop_map(|(plan, key, at, attempt)| Ready {
+        id: ReadyId([7; 16]),
+        tenant: Tenant::new("one").unwrap(),
+        person: Person::new("ann").unwrap(),
+        plan,
+        key,
+        opening: at,
+        channel: Channel::Push,
+        silent: true,
+        attempt,
+        due: at,
+        expires: at,
+        entries: Vec::new(),
+        more: vec![3],
+    })
+}
+
+/// Anything; one in three with what is there for a moment only.
+fn record() -> impl Strategy<Value = PersonRecord> {
+    let mark = (vec(entry_key(), 0..3), at()).prop_map(|(keys, at)| Mark::new(None, What::Read, keys, at));
+    let owed = (any::<i32>(), mark).prop_map(|(day, mark)| Owed { day: Day(day), mark });
+    let waiting = (at(), ready()).prop_map(|(at, ready)| Waiting { at, ready });
+    let moment = prop_oneof![2 => Just((vec![], vec![])), 1 => (vec(owed, 0..3), vec(waiting, 0..2))];
+    let dates = prop::collection::btree_map(plan(), any::<i32>(), 0..3);
+    let counted = prop::collection::btree_map(word(), vec(at(), 0..3), 0..3);
+    let seen = prop::collection::btree_map(word(), at(), 0..3);
+    let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
+    let past = (dates, vec(told(), 0..3), counted, seen, rows);
+    (vec(window(), 0..3), moment, at(), at(), past).prop_map(
+        |(windows, (owed, waiting), last_opening, keep_until, (told_on, told, counted, seen, rows))| {
+            PersonRecord {
+                windows,
+                owed,
+                waiting,
+                last_opening,
+                told_on,
+                told,
+                counted,
+                seen,
+                rows,
+                keep_until,
+            }
+        },
+    )
+}
