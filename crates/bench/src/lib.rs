@@ -5,13 +5,15 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
-//! [`near`], [`fill`], [`flow`] and [`windows`] are the benches; the last three run the real program as [`process`] starts
-//! it. [`room`]
-//! is the fan-out at work; [`clusters`] are engines that others run, with what a bench makes there and takes away.
+//! [`near`], [`fill`], [`flow`], [`windows`], [`feedback`] and [`streams`] are the benches. [`fill`], [`flow`],
+//! [`windows`] and [`feedback`] run the real program as [`process`] starts it; [`posts`] is HTTP at a pace, [`said`] what
+//! is said by it. [`streams`] runs beside a program of others, the [`peer`]. [`room`] is the fan-out at work and
+//! [`closings`] the digest; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
 pub mod report;
 
 pub mod audience;
+pub mod feedback;
 pub mod fill;
 pub mod flow;
 pub mod followers;
@@ -19,11 +21,16 @@ pub mod log;
 pub mod near;
 pub mod route;
 pub mod rows;
+pub mod streams;
 pub mod windows;
 
+pub mod closings;
 pub mod clusters;
+pub mod peer;
+pub mod posts;
 pub mod process;
 pub mod room;
+pub mod said;
 
 mod raw;
 mod timed;
@@ -44,14 +51,16 @@ pub struct Bench {
     /// Whether it runs the real program, and whether it can be run on clusters too.
     pub runs_program: bool,
     pub on_clusters: bool,
+    /// Whether it needs clusters, and a program of others that is built by their tools.
+    pub has_peer: bool,
 }
 
 const fn bench(name: &'static str, size: usize, measures: &'static str) -> Bench {
-    Bench { name, measures, size, runs_program: false, on_clusters: false }
+    Bench { name, measures, size, runs_program: false, on_clusters: false, has_peer: false }
 }
 
 /// What there is to run.
-pub const BENCHES: [Bench; 9] = [
+pub const BENCHES: [Bench; 11] = [
     bench(
         "log",
         100_000,
@@ -100,6 +109,23 @@ pub const BENCHES: [Bench; 9] = [
             "so many windows open in `up`: memory of each, lateness of closing, time to restore after kill -9",
         )
     },
+    Bench {
+        runs_program: true,
+        ..bench(
+            "feedback",
+            500_000,
+            "so many records of feedback and presence through `up`, 25,000 a second; how late each is answered",
+        )
+    },
+    Bench {
+        on_clusters: true,
+        has_peer: true,
+        ..bench(
+            "streams",
+            2_000_000,
+            "so many announcements through the digest, in windows of half an hour; against Kafka Streams",
+        )
+    },
 ];
 
 /// Rounds of each side; the median counts.
@@ -121,11 +147,15 @@ pub async fn run(
     match (bench.name, clusters) {
         ("fanout", Some(clusters)) => followers::run(size, clusters, progress).await,
         ("route", Some(clusters)) => route::production(size, clusters, progress).await,
+        ("streams", Some(clusters)) => streams::run(size, clusters, progress).await,
         (name, Some(_)) => {
             let there = names(|bench| bench.on_clusters);
             anyhow::bail!(
                 "`{name}` measures the embedded engine alone; with `--engine production` there is {there}"
             )
+        }
+        ("streams", None) => {
+            anyhow::bail!("`streams` runs beside Kafka: `--engine production`; {}", clusters::HOW)
         }
         ("log", None) => log::run(size, progress).await,
         ("rows", None) => rows::run(size, progress).await,
@@ -135,6 +165,7 @@ pub async fn run(
         ("near", None) => near::run(size, progress).await,
         ("start", None) => fill::run(size, program, progress).await,
         ("flow", None) => flow::run(size, program, progress).await,
+        ("feedback", None) => feedback::run(size, program, progress).await,
         (_, None) => windows::run(size, program, progress).await,
     }
 }

@@ -32,8 +32,8 @@ pub struct Up {
     pub ready: Duration,
     /// Runs since it was started.
     pub since: Stopwatch,
-    /// Host and port.
-    listens: String,
+    /// Host and port where it listens, as it said itself.
+    pub address: String,
 }
 
 impl Bed {
@@ -74,11 +74,11 @@ impl Bed {
         let out = child.stdout.take().context("the output of `up`")?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
-        let mut up = Up { child, ready: since.elapsed(), since, listens: String::new() };
         let address = line.strip_prefix("http://").and_then(|rest| rest.split(['/', ' ', '\n']).next());
-        let address =
-            address.with_context(|| format!("`up` did not say where it listens, but `{}`", line.trim()));
-        up.listens = address?.to_owned();
+        // What is made here is ended when it is dropped, also where it says nothing.
+        let mut up = Up { child, ready: since.elapsed(), since, address: String::new() };
+        let wrong = || format!("`up` did not say where it listens, but `{}`", line.trim());
+        up.address = address.with_context(wrong)?.to_owned();
         Ok(up)
     }
 
@@ -127,9 +127,9 @@ impl Up {
 
     /// What one of its metrics says, summed over its labels.
     pub fn sum(&self, metric: &str) -> anyhow::Result<usize> {
-        let mut stream = TcpStream::connect(&self.listens).context("ask for its metrics")?;
+        let mut stream = TcpStream::connect(&self.address).context("ask for its metrics")?;
         stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
-        write!(stream, "GET /metrics HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.listens)?;
+        write!(stream, "GET /metrics HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address)?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).context("read its metrics")?;
         ensure!(

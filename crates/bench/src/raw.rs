@@ -5,6 +5,9 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
 use runtime::clock::Stopwatch;
+use tokio::{runtime::Handle, task::spawn_blocking};
+
+use crate::posts::Pace;
 
 /// Writes `count` values of `bytes` bytes in batches of `batch`, each synced; returns how long it took.
 pub fn write(dir: &Path, count: usize, bytes: usize, batch: usize) -> anyhow::Result<Duration> {
@@ -25,6 +28,39 @@ pub fn write(dir: &Path, count: usize, bytes: usize, batch: usize) -> anyhow::Re
         database.persist(fjall::PersistMode::SyncData)?;
     }
     Ok(watch.elapsed())
+}
+
+/// The same at a pace, and how late each value was on disk after its instant, in order of lateness. Batches are
+/// taken up when their last value is due, and those that are due share a sync.
+pub async fn paced(
+    dir: &Path,
+    count: usize,
+    bytes: usize,
+    (per_second, batch): (usize, usize),
+) -> anyhow::Result<Vec<Duration>> {
+    let database = fjall::Database::builder(dir).open().context("open the raw database")?;
+    let keyspace = database.keyspace("raw", fjall::KeyspaceCreateOptions::default)?;
+    let (value, runtime) = (vec![7_u8; bytes], Handle::current());
+    let work = move || {
+        let (pace, mut late) = (Pace::start(per_second), Vec::with_capacity(count));
+        while late.len() < count {
+            let first = late.len();
+            runtime.block_on(pace.until(count.min(first + batch)));
+            let due = (pace.due() / batch * batch).clamp(count.min(first + batch), count);
+            let mut writes = database.batch();
+            for number in first..due {
+                let spread = (number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                writes.insert(&keyspace, spread.to_be_bytes(), &value);
+            }
+            writes.commit()?;
+            database.persist(fjall::PersistMode::SyncData)?;
+            let written = pace.elapsed();
+            late.extend((first..due).map(|number| written.saturating_sub(pace.instant(number))));
+        }
+        late.sort_unstable();
+        anyhow::Ok(late)
+    };
+    spawn_blocking(work).await.context("the bare database")?
 }
 
 /// Values in a keyspace of the embedded engine's own library, in their order.

@@ -1,8 +1,8 @@
-//! A store around another that says for how long days were being written.
+//! A store around another that says for how long days were being written, and since when states are asked for.
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -19,6 +19,7 @@ pub struct Timed {
     inner: Arc<dyn Store>,
     stage: Mutex<Stage>,
     wrote: Notify,
+    begun: OnceLock<Stopwatch>,
 }
 
 /// The stage of writing.
@@ -34,11 +35,16 @@ struct Stage {
 
 impl Timed {
     pub fn new(inner: Arc<dyn Store>) -> Self {
-        Self { inner, stage: Mutex::default(), wrote: Notify::new() }
+        Self { inner, stage: Mutex::default(), wrote: Notify::new(), begun: OnceLock::new() }
     }
 
     fn stage<T>(&self, with: impl FnOnce(&mut Stage) -> T) -> T {
         with(&mut self.stage.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Since when states are asked for: whoever decides about persons asks for them first.
+    pub fn begun(&self) -> Option<Stopwatch> {
+        self.begun.get().copied()
     }
 
     /// Waits until so many rows are written, and says for how long there was a write under way. Begins anew.
@@ -105,6 +111,7 @@ impl States for Timed {
     }
 
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
+        self.begun.get_or_init(Stopwatch::start);
         self.inner.states(keys).await
     }
 }

@@ -78,5 +78,9 @@ fn list(out: Out) -> Result<(), Failure> {
 
 /// On which engines it can be run.
 fn engines(bench: &Bench) -> &'static [&'static str] {
-    if bench.on_clusters { &[keys::EMBEDDED, keys::PRODUCTION] } else { &[keys::EMBEDDED] }
+    match bench {
+        Bench { has_peer: true, .. } => &[keys::PRODUCTION],
+        Bench { on_clusters: true, .. } => &[keys::EMBEDDED, keys::PRODUCTION],
+        _ => &[keys::EMBEDDED],
+    }
 }

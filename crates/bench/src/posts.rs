@@ -1,0 +1,156 @@
+//! Requests over HTTP as services send them: connections that are kept, and a pace that waits for nobody.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail, ensure};
+use runtime::clock::Stopwatch;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+
+/// Requests under way at once: fewer than the house works on, so that what has to wait does so here, where it
+/// is counted as waiting.
+const AT_ONCE: usize = 48;
+/// An answer is no longer than this, and no later.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Before the same is sent again to a house that was busy, and how often.
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+const TRIES_MAX: usize = 500;
+
+/// Where requests go.
+pub struct Posts {
+    /// Host and port.
+    address: String,
+    idle: Mutex<Vec<TcpStream>>,
+    room: Semaphore,
+    /// How often the house was busy.
+    busy: Mutex<usize>,
+}
+
+impl Posts {
+    pub fn new(address: &str) -> Self {
+        let (idle, busy) = (Mutex::default(), Mutex::default());
+        Self { address: address.to_owned(), idle, room: Semaphore::new(AT_ONCE), busy }
+    }
+
+    /// Sends a body until it is taken: what a service does that was told to come again.
+    pub async fn post(&self, path: &str, body: &str) -> anyhow::Result<String> {
+        let _room = self.room.acquire().await?;
+        for _ in 0..TRIES_MAX {
+            let answer = timeout(PATIENCE, self.once(path, body)).await.context("no answer came")?;
+            match answer.with_context(|| format!("post to {path}"))? {
+                (202, said) => return Ok(said),
+                (429 | 503, _) => {
+                    *lock(&self.busy) += 1;
+                    sleep(BUSY_PAUSE).await;
+                }
+                (status, said) => bail!("{path} answered {status}: {said}"),
+            }
+        }
+        bail!("{path} was busy {TRIES_MAX} times")
+    }
+
+    /// How often the house was busy by now.
+    pub fn busy(&self) -> usize {
+        *lock(&self.busy)
+    }
+
+    async fn once(&self, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
+        let kept = lock(&self.idle).pop();
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => {
+                let connection = TcpStream::connect(&self.address).await.context("connect")?;
+                connection.set_nodelay(true)?;
+                connection
+            }
+        };
+        let (address, length) = (&self.address, body.len());
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/cloudevents-batch+json\r\n\
+             content-length: {length}\r\n\r\n{body}"
+        );
+        connection.write_all(request.as_bytes()).await?;
+        let answer = read(&mut connection).await?;
+        lock(&self.idle).push(connection);
+        Ok(answer)
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads one answer, which says how long it is.
+async fn read(connection: &mut TcpStream) -> anyhow::Result<(u16, String)> {
+    const END: &[u8] = b"\r\n\r\n";
+    let mut bytes = Vec::with_capacity(1_024);
+    let head = loop {
+        let read = connection.read_buf(&mut bytes).await?;
+        ensure!(read > 0 && bytes.len() <= ANSWER_BYTES_MAX, "the answer has no end");
+        if let Some(at) = bytes.windows(END.len()).position(|window| window == END) {
+            break at;
+        }
+    };
+    let text = str::from_utf8(&bytes[..head]).context("the answer's head")?.to_ascii_lowercase();
+    let status = text.split(' ').nth(1).context("a status")?.parse()?;
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let length: usize = length.context("an answer without its length")?.trim().parse()?;
+    ensure!(length <= ANSWER_BYTES_MAX, "an answer of {length} bytes");
+    let end = head + END.len() + length;
+    while bytes.len() < end {
+        ensure!(connection.read_buf(&mut bytes).await? > 0, "the answer was cut off");
+    }
+    Ok((status, String::from_utf8_lossy(&bytes[head + END.len()..end]).into_owned()))
+}
+
+/// Things that happen at a rate, whatever becomes of them: the thing of each number has its instant, and what
+/// is late counts from there. Otherwise a house that stops for a second would be asked nothing in that second,
+/// and nobody would know.
+#[derive(Clone, Copy)]
+pub struct Pace {
+    start: Stopwatch,
+    per_second: usize,
+}
+
+impl Pace {
+    pub fn start(per_second: usize) -> Self {
+        Self { start: Stopwatch::start(), per_second }
+    }
+
+    /// How long after the start this number has its instant.
+    pub fn instant(&self, number: usize) -> Duration {
+        #[allow(clippy::cast_precision_loss, reason = "a number of records is far from 52 bits")]
+        Duration::from_secs_f64(number as f64 / self.per_second as f64)
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// The first number whose instant has not come yet.
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of records is far from 52 bits"
+    )]
+    pub fn due(&self) -> usize {
+        (self.elapsed().as_secs_f64() * self.per_second as f64) as usize
+    }
+
+    /// Returns at the instant of this number, or at once if that is over.
+    pub async fn until(&self, number: usize) {
+        let left = self.instant(number).saturating_sub(self.elapsed());
+        if !left.is_zero() {
+            sleep(left).await;
+        }
+    }
+}
