@@ -111,26 +111,33 @@ impl Desk {
     }
 
     pub fn fates(&self, key: &PersonKey) -> BTreeMap<EntryKey, Fate> {
-        let record = self.memory.get(key).cloned().unwrap_or_default();
+        let record = self.record(key);
         let mut view = self.view(key);
         record.owed_rows().for_each(|row| view.add(&row));
         view.entries().map(|(key, entry)| (key, entry.fate(Channel::Email))).collect()
     }
 
     pub fn record(&self, key: &PersonKey) -> PersonRecord {
-        self.memory.get(key).cloned().unwrap_or_default()
+        self.memory.get(key).unwrap().unwrap_or_default()
     }
 
     /// One turn over news, or over what is due: decided, committed, and what it owes put on the list.
     pub fn turn(&mut self, news: &BTreeMap<PersonKey, Vec<News>>, closing: bool) -> Decided {
         self.write_owed();
-        let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX) } else { Vec::new() };
+        let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX).unwrap() } else { Vec::new() };
         let known = |profile: &State| Known { profile: profile.clone(), ..Known::default() };
         let known = self.profiles.iter().map(|(key, profile)| (key.clone(), known(profile))).collect();
-        let facts =
-            Facts { known, days: self.days_of(&due), world: self.world.clone(), live: BTreeMap::new() };
-        let (memory, catalogue, zones) = (&self.memory, &*self.catalogue, &self.zones);
-        let deciding = Deciding { memory, facts: &facts, catalogue, zones, now: self.now, closing: self.now };
+        let acknowledged = &self.memory.acknowledged;
+        let concerned = news.keys().chain(&due).chain(acknowledged.iter().map(|(key, _)| key));
+        let facts = Facts {
+            records: self.memory.records(concerned).unwrap(),
+            known,
+            days: self.days_of(&due),
+            world: self.world.clone(),
+            live: BTreeMap::new(),
+        };
+        let (catalogue, zones, now) = (&*self.catalogue, &self.zones, self.now);
+        let deciding = Deciding { facts: &facts, acknowledged, catalogue, zones, now, closing: now };
         let decided = deciding.decide(news, &due);
         self.readys.extend(decided.ready.iter().cloned());
         for (key, owed) in &decided.marks {
@@ -139,16 +146,16 @@ impl Desk {
         self.memory.acknowledged.clear();
         for (key, record) in &decided.records {
             self.memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
-            self.memory.put(key, (!record.is_spent(self.now)).then(|| record.clone()));
+            self.memory.put(key, (!record.is_spent(self.now)).then_some(record)).unwrap();
         }
         decided
     }
 
     /// The rows of the days that closings of these persons read.
     fn days_of(&self, due: &[PersonKey]) -> BTreeMap<DayKey, Vec<Row>> {
-        let records = due.iter().filter_map(|key| Some((key, self.memory.get(key)?)));
+        let records: Vec<_> = due.iter().map(|key| (key, self.record(key))).collect();
         let windows =
-            records.flat_map(|(key, record)| record.windows.iter().map(move |window| (key, window)));
+            records.iter().flat_map(|(key, record)| record.windows.iter().map(move |window| (*key, window)));
         let plans = &self.catalogue.plans;
         let days = windows.flat_map(|(key, window)| {
             days_to_read(window, plans, self.now).into_iter().map(|day| day_key(key, day))

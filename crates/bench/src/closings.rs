@@ -170,6 +170,7 @@ impl News {
         let ports = digest::Ports {
             topics: topics.clone(),
             store: store.clone(),
+            live: Arc::new(live::Unasked),
             catalogue: Arc::new(room::catalogue(CATALOGUE)?),
             zones: Zones::bundled(),
             partitions: Partitions::USUAL,

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use model::{
     civil::Zones,
     limits::DAY_MS,
-    plan::{Close, LocalTime, Weekdays, ZoneRule},
+    plan::{Close, Hours, LocalTime, Weekdays, ZoneRule},
 };
 
 use crate::{
@@ -16,8 +16,8 @@ use crate::{
     yaml::{At, Node, What},
 };
 
-const KEYS: [&str; 11] =
-    ["daily", "weekly", "after", "silence", "away", "before", "by", "most", "on", "zone", "spread"];
+const KEYS: [&str; 12] =
+    ["daily", "weekly", "after", "silence", "away", "before", "by", "most", "on", "zone", "spread", "best"];
 /// The ways to close; each has keys of its own.
 const WAYS: [&str; 6] = ["daily", "weekly", "after", "silence", "away", "before"];
 const AT_ONCE: &str = "at_once";
@@ -57,15 +57,15 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Close> {
 fn one_way(reader: &mut Reader<'_>, fields: &Fields<'_>, way: &str, node: &Node) -> Option<Close> {
     // What each way knows beside itself.
     let (own, what): (&[&str], _) = match way {
-        "daily" => (&["zone", "spread"], "`daily`"),
-        "weekly" => (&["on", "zone", "spread"], "`weekly`"),
+        "daily" => (&["zone", "spread", "best"], "`daily`"),
+        "weekly" => (&["on", "zone", "spread", "best"], "`weekly`"),
         "after" => (&[], "`after`"),
         "away" => (&[], "`away`"),
         "before" => (&["by"], "`before`"),
         _ => (&["most"], "`silence`"),
     };
     let others: Vec<&str> =
-        ["on", "zone", "spread", "most", "by"].into_iter().filter(|key| !own.contains(key)).collect();
+        ["on", "zone", "spread", "best", "most", "by"].into_iter().filter(|key| !own.contains(key)).collect();
     let alone = stray(reader, fields, what, &others);
     let close = match way {
         "daily" => calendar(reader, fields, (node, what), Some(Weekdays::ALL)),
@@ -129,7 +129,22 @@ fn calendar(
         }
         Some(ms)
     });
-    Some(Close::Calendar { at: at?, on: on?, zone: zone?, spread_ms: spread? })
+    let best = fields.get("best").map(|node| best(reader, node, zone.as_ref())).transpose();
+    Some(Close::Calendar { at: at?, on: on?, zone: zone?, spread_ms: spread?, best: best.ok()? })
+}
+
+/// The hours of which the person's own best one is taken.
+fn best(reader: &mut Reader<'_>, node: &Node, zone: Option<&ZoneRule>) -> Result<Hours, ()> {
+    let hours = reader.text(node, "`best`").ok_or(())?;
+    let Some(hours) = Hours::parse(hours) else {
+        reader.problem(node.at, "`best` is hours such as `07:00-22:00`");
+        return Err(());
+    };
+    if let Some(ZoneRule::Fixed(_)) = zone {
+        reader.problem(node.at, "`best` is an hour of the person's own day and needs `zone: person`");
+        return Err(());
+    }
+    Ok(hours)
 }
 
 /// Days of the week, by the first three letters of their names.

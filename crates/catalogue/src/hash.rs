@@ -16,7 +16,7 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
     text.line("plan", plan.name.as_str());
     text.line("channel", plan.channel.name());
     match &plan.close {
-        Close::Calendar { at, on, zone, spread_ms } => {
+        Close::Calendar { at, on, zone, spread_ms, best } => {
             let time = format!("{:02}:{:02}", at.hour, at.minute);
             if *on == Weekdays::ALL {
                 text.line("daily", &time);
@@ -28,6 +28,9 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
             }
             self::zone(&mut text, zone);
             text.line("spread", &spread_ms.to_string());
+            if let Some(within) = best {
+                text.line("best", &hours(*within));
+            }
         }
         Close::After { ms } => text.line("after", &ms.to_string()),
         Close::Silence { ms, most_ms } => {
@@ -89,8 +92,11 @@ fn holds(text: &mut Canonical, plan: &Plan) {
         Some(Online::End) => text.line("online", "ended"),
         Some(Online::Postpone { ms }) => text.line("postpone", &ms.to_string()),
     }
-    if let Some(Quiet { hours: Hours { from, to }, zone: of, then }) = &plan.quiet {
-        text.line("quiet", &format!("{}:{} {}:{}", from.hour, from.minute, to.hour, to.minute));
+    if plan.badge {
+        text.line("badge", "");
+    }
+    if let Some(Quiet { hours: of_day, zone: of, then }) = &plan.quiet {
+        text.line("quiet", &hours(*of_day));
         zone(text, of);
         let then = match then {
             Then::Hold => "hold",
@@ -120,6 +126,11 @@ pub(crate) fn of_cap(text: &mut Canonical, cap: &Cap) {
         text.line("channel", channel.name());
     }
     cap.kinds.iter().for_each(|kind| text.line("kind", kind.as_str()));
+    cap.tenants.iter().for_each(|tenant| text.line("tenant", tenant.as_str()));
+}
+
+fn hours(Hours { from, to }: Hours) -> String {
+    format!("{}:{} {}:{}", from.hour, from.minute, to.hour, to.minute)
 }
 
 fn zone(text: &mut Canonical, zone: &ZoneRule) {

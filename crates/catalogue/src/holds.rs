@@ -1,5 +1,5 @@
 //! What holds a plan that is due, and how plans hang on each other: surfaces and caps of the whole catalogue;
-//! `online`, `quiet`, `urgent`, `follows` and `counts_on` of a plan.
+//! `online`, `badge`, `quiet`, `urgent`, `follows` and `counts_on` of a plan.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,7 +7,7 @@ use std::{
 };
 
 use model::{
-    Channel, Kind, PlanName,
+    Channel, Kind, PlanName, Tenant,
     limits::{COUNTED_MAX, DAY_MS},
     plan::{Cap, Follows, Hours, Online, Per, Plan, Quiet, Surface, Then},
 };
@@ -22,12 +22,13 @@ use crate::{
 };
 
 /// The keys of a plan that are read here.
-pub(crate) const KEYS: [&str; 5] = ["urgent", "online", "quiet", "follows", "counts_on"];
+pub(crate) const KEYS: [&str; 6] = ["urgent", "online", "badge", "quiet", "follows", "counts_on"];
 
 /// What they say, with the place of the plan that is followed.
 pub(crate) struct Holds {
     pub urgent: bool,
     pub online: Option<Online>,
+    pub badge: bool,
     pub quiet: Option<Quiet>,
     pub follows: Option<(Follows, At)>,
     pub counts_on: Vec<Channel>,
@@ -78,7 +79,8 @@ pub(crate) fn caps(reader: &mut Reader<'_>, node: &Node) -> Vec<WrittenCap> {
 
 fn cap(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<WrittenCap> {
     reader.name(key, "a cap");
-    let fields = reader.fields(node, key.at, "a cap", &["most", "per", "zone", "channel", "kinds"])?;
+    let fields =
+        reader.fields(node, key.at, "a cap", &["most", "per", "zone", "channel", "kinds", "tenants"])?;
     let counted = u16::try_from(COUNTED_MAX).unwrap_or(u16::MAX);
     let most = fields.need(reader, "most").and_then(|node| reader.whole(node, "`most`", 1, counted));
     let per = fields.need(reader, "per").and_then(|node| per(reader, node, &fields));
@@ -93,8 +95,26 @@ fn cap(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<WrittenCap> {
         per: per?,
         channel,
         kinds: names.iter().filter_map(|(name, _)| Kind::new(name).ok()).collect(),
+        tenants: tenants(reader, &fields)?,
     };
     Some(WrittenCap { cap, kinds: names.into_iter().map(|(name, at)| (name.to_string(), at)).collect() })
+}
+
+/// Which tenants there are is not the catalogue's to say, but a name that none can have is a slip.
+fn tenants(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Tenant>> {
+    let Some(node) = fields.get("tenants") else { return Some(Vec::new()) };
+    let mut tenants = Vec::new();
+    for (name, at) in reader.texts(node, "`tenants`") {
+        match Tenant::new(name) {
+            Ok(tenant) => tenants.push(tenant),
+            Err(error) => reader.problem(at, format!("`{name}` is no tenant: {error}")),
+        }
+    }
+    if node.is_empty() {
+        reader.problem(node.at, "`tenants` names no tenant");
+        return None;
+    }
+    Some(tenants)
 }
 
 fn per(reader: &mut Reader<'_>, node: &Node, fields: &Fields<'_>) -> Option<Per> {
@@ -140,6 +160,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Holds
         Some(node) => Some(online(reader, node)?),
         None => None,
     };
+    let badge = match fields.get("badge") {
+        Some(node) => reader.flag(node, "`badge`")?,
+        None => false,
+    };
     let quiet = match fields.get("quiet") {
         Some(node) => Some(quiet(reader, node)?),
         None => None,
@@ -162,7 +186,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Holds
                 .problem(node.at, format!("`{key}` has no meaning where `urgent` is set: nothing holds it"));
         }
     }
-    Some(Holds { urgent, online, quiet, follows, counts_on })
+    Some(Holds { urgent, online, badge, quiet, follows, counts_on })
 }
 
 fn online(reader: &mut Reader<'_>, node: &Node) -> Option<Online> {

@@ -83,7 +83,10 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         None => Vec::new(),
     };
     let holds = holds::read(reader, &fields);
-    let Holds { urgent, online, quiet, follows, counts_on } = holds?;
+    if let Some(node) = fields.get("badge").filter(|_| channel == Some(Channel::Email)) {
+        reader.problem(node.at, "`badge` is of channel `push`, and this plan is of `email`");
+    }
+    let Holds { urgent, online, badge, quiet, follows, counts_on } = holds?;
     let (follows, followed) = follows.unzip();
     let Pace { entries, first, alone, rest, together, at_least, below } = pace?;
     let (sections, places) = sections?.into_iter().unzip();
@@ -102,6 +105,7 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         counts_on,
         urgent,
         online,
+        badge,
         quiet,
         look_back_days: look_back?,
         at_least,

@@ -53,6 +53,10 @@ pub struct Push {
     pub opens: Option<String>,
     /// Without a sound.
     pub silent: bool,
+    /// The number on the app's icon, where it has one.
+    pub badge: Option<u32>,
+    /// It says nothing and shows nothing: there is only the number.
+    pub wordless: bool,
     /// From here on nobody wants it any more.
     pub expires: Millis,
 }

@@ -32,11 +32,19 @@ pub fn payload(message: &Message, push: &Push, device: &Device) -> Value {
 /// By the documentation of FCM's HTTP v1.
 fn android(message: &Message, push: &Push, device: &Device) -> Value {
     let seconds = push.expires.since(message.date).max(0) / 1_000;
+    if push.wordless {
+        return json!({"message": {
+            "token": device.token,
+            // Data of FCM is text.
+            "data": {"message": message.message_id, "badge": push.badge.unwrap_or(0).to_string()},
+            "android": {"collapse_key": "badge", "ttl": format!("{seconds}s"), "priority": "NORMAL"},
+        }});
+    }
     let mut shown = json!({"title": message.headline, "body": message.text});
     set(&mut shown, "image", push.image.as_deref());
     let mut data = json!({"message": message.message_id});
     set(&mut data, "opens", push.opens.as_deref());
-    json!({"message": {
+    let mut payload = json!({"message": {
         "token": device.token,
         "notification": shown,
         "data": data,
@@ -45,17 +53,27 @@ fn android(message: &Message, push: &Push, device: &Device) -> Value {
             "ttl": format!("{seconds}s"),
             "priority": if push.silent { "NORMAL" } else { "HIGH" },
         },
-    }})
+    }});
+    if push.badge.is_some() {
+        payload["message"]["android"]["notification"] = json!({"notification_count": push.badge});
+    }
+    payload
 }
 
 /// By the documentation of APNs.
 fn ios(message: &Message, push: &Push) -> Value {
+    if push.wordless {
+        return json!({"aps": {"badge": push.badge, "content-available": 1}, "message": message.message_id});
+    }
     let body = if push.longer.is_empty() { &message.text } else { &push.longer };
     let mut aps = json!({"alert": {"title": message.headline, "body": body}});
     if push.silent {
         set(&mut aps, "interruption-level", Some("passive"));
     } else {
         set(&mut aps, "sound", Some("default"));
+    }
+    if push.badge.is_some() {
+        aps["badge"] = json!(push.badge);
     }
     let mut payload = json!({"aps": aps, "message": message.message_id});
     set(&mut payload, "opens", push.opens.as_deref());
@@ -64,12 +82,18 @@ fn ios(message: &Message, push: &Push) -> Value {
 
 /// What our own service worker reads.
 fn web(message: &Message, push: &Push) -> Value {
+    if push.wordless {
+        return json!({"badge": push.badge});
+    }
     let mut payload = json!({
         "title": message.headline,
         "body": if push.longer.is_empty() { &message.text } else { &push.longer },
         "tag": message.ready.to_string(),
         "silent": push.silent,
     });
+    if push.badge.is_some() {
+        payload["badge"] = json!(push.badge);
+    }
     set(&mut payload, "image", push.image.as_deref());
     set(&mut payload, "opens", push.opens.as_deref());
     payload

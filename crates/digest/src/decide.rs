@@ -85,7 +85,9 @@ impl Deciding<'_> {
             News::Seen { surface, at } => self.step(decided, key, Input::Seen { surface, at: *at }),
             News::Delivered(delivery) => self.step(decided, key, Input::Reported(delivery)),
             // Nothing open, nothing to move or to release.
-            News::Profile | News::ByHand { .. } if self.record(decided, key).is_none() => {}
+            News::Profile | News::ByHand { .. } | News::Read { .. }
+                if self.record(decided, key).is_none() => {}
+            News::Read { at } => self.step(decided, key, Input::Read { at: *at }),
             News::Profile => {
                 self.step(decided, key, Input::Moved);
                 self.prefer(decided, key);
@@ -173,7 +175,8 @@ impl Deciding<'_> {
             decided.closed += 1;
         }
         // After the windows: while they close, nothing that waited counts as told.
-        if record.waiting.iter().any(|waiting| waiting.at <= self.now) {
+        let badge = record.badge.iter().filter_map(|badge| badge.due);
+        if record.waiting.iter().map(|waiting| waiting.at).chain(badge).any(|at| at <= self.now) {
             self.step(decided, key, Input::Again);
         }
         // Also when nothing was closed: a spent record is written once more, as a tombstone.

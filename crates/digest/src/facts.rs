@@ -124,6 +124,10 @@ impl Facts {
             let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
             let of = Of { entry, subject, state, profile: reader.profile };
             let mut aim = None;
+            let holding = |reasons: &BTreeSet<Reason>| {
+                let told = Told { subject, actor: entry.actor(), reasons };
+                still(&self.world, &reader, &told, catalogue)
+            };
             let holds = match of.ours(open, (plan, &firsts), catalogue) {
                 Ours::Others(_) if repeated => continue,
                 Ours::Others(wanted) => {
@@ -131,11 +135,20 @@ impl Facts {
                     continue;
                 }
                 Ours::Nobodys => Err(Why::KindGone),
-                Ours::These(reasons, instant) => reached.and_then(|()| {
-                    aim = instant;
-                    let told = Told { subject, actor: entry.actor(), reasons: &reasons };
-                    still(&self.world, &reader, &told, catalogue)
-                }),
+                Ours::These(ours) => {
+                    aim = ours.aim;
+                    let held = reached.and_then(|()| holding(&ours.reasons));
+                    // What does not hold here may hold for another plan of the channel: then it ends for neither.
+                    let apart = ours.beside.into_iter().filter(|_| held.is_err() && reached.is_ok());
+                    let apart =
+                        apart.filter(|(_, reason)| holding(&BTreeSet::from([reason.clone()])).is_ok());
+                    let before = others.len();
+                    others.extend(apart.map(|(wanted, _)| (wanted, at.day())));
+                    if others.len() > before {
+                        continue;
+                    }
+                    held
+                }
             };
             let (reasons, holds) = match holds {
                 Ok(_) if said.told.contains(subject) => (Vec::new(), Err(Why::ToldBefore)),
@@ -246,11 +259,19 @@ pub type Others = BTreeSet<(Wanted, Day)>;
 
 /// Which of an entry's reasons concern a window.
 enum Ours {
-    /// These, and the instant that they are about.
-    These(BTreeSet<Reason>, Option<Millis>),
+    These(These),
     Others(Vec<Wanted>),
     /// Its kinds are not in the catalogue any more.
     Nobodys,
+}
+
+/// Reasons that concern a window.
+struct These {
+    reasons: BTreeSet<Reason>,
+    /// The instant that they are about.
+    aim: Option<Millis>,
+    /// Windows of other plans of the same channel, each with the reason that concerns it.
+    beside: Vec<(Wanted, Reason)>,
 }
 
 /// Of which nothing is known.
@@ -269,23 +290,31 @@ impl Of<'_> {
     /// by then, and the subject may have changed.
     fn ours(&self, open: &[&Window], (plan, firsts): (&Plan, &[&Plan]), catalogue: &Catalogue) -> Ours {
         let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let mut beside = Vec::new();
         let gathers = plan.follows.is_some() && plan.key.is_empty();
         for reason in &self.entry.reasons {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
             let (subject, actor) = (self.subject, self.entry.actor());
             let thing = Thing { kind: &kind.name, subject, actor, state: self.state };
-            for wanted in catalogue.plans_for(kind, self.profile).into_iter().map(|plan| thing.wanted(plan)) {
+            for (channel, wanted) in catalogue
+                .plans_for(kind, self.profile)
+                .into_iter()
+                .map(|plan| (plan.channel, thing.wanted(plan)))
+            {
                 let is_open = || gathers || open.iter().any(|window| wanted.key == window.key);
                 if firsts.iter().any(|first| wanted.plan == first.name) && is_open() {
                     reasons.insert(reason.clone());
                     aims.extend(wanted.aim);
                 } else {
+                    if channel == plan.channel {
+                        beside.push((wanted.clone(), reason.clone()));
+                    }
                     others.push(wanted);
                 }
             }
         }
         match (others.is_empty(), reasons.is_empty()) {
-            (_, false) => Ours::These(reasons, aims.into_iter().min()),
+            (_, false) => Ours::These(These { reasons, aim: aims.into_iter().min(), beside }),
             (false, true) => Ours::Others(others),
             (true, true) => Ours::Nobodys,
         }

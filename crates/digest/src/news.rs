@@ -37,6 +37,10 @@ pub enum News {
         at: Millis,
     },
     Delivered(Box<Delivery>),
+    /// The person read or cleared something.
+    Read {
+        at: Millis,
+    },
     /// The person was seen on a surface.
     Seen {
         surface: Arc<str>,
@@ -53,14 +57,17 @@ pub struct Read {
 }
 
 /// Reads a batch. Bytes that are no record of ours are values too: they go to quarantine and the partition
-/// goes on.
-pub fn read(records: &[Record], now: Millis) -> anyhow::Result<Read> {
+/// goes on. What was read or cleared is in the day's marks: only where there are badges somebody waits to hear of it.
+pub fn read(records: &[Record], have_badges: bool, now: Millis) -> anyhow::Result<Read> {
     let mut read = Read::default();
     for record in records {
         let value = record.value.as_deref().unwrap_or_default();
         let result = match &*record.topic {
             topics::PENDING => wire::pending::decode(value).map(|pending| announced(&mut read, pending)),
-            _ => wire::inbox::decode(value).map(|inbox| heard(&mut read, inbox)),
+            _ => wire::inbox::decode(value).map(|inbox| match inbox {
+                Inbox::Feedback(_) if !have_badges => {}
+                inbox => heard(&mut read, inbox),
+            }),
         };
         if let Err(undecodable) = result {
             read.rejects.push(quarantined(record, &undecodable.to_string(), now)?);
@@ -80,8 +87,9 @@ fn announced(read: &mut Read, pending: wire::pending::Pending) {
 fn heard(read: &mut Read, inbox: Inbox) {
     let (key, news) = match inbox {
         Inbox::Fact(Fact::Profile { tenant, person, .. }) => ((tenant, person), News::Profile),
-        // Follows are asked of the store at closing, what was read or cleared is in the day's marks.
-        Inbox::Fact(Fact::Follow(_)) | Inbox::Feedback(_) => return,
+        // Follows are asked of the store at closing.
+        Inbox::Fact(Fact::Follow(_)) => return,
+        Inbox::Feedback(feedback) => ((feedback.tenant, feedback.person), News::Read { at: feedback.at }),
         Inbox::Delivery(delivery) => {
             ((delivery.tenant.clone(), delivery.person.clone()), News::Delivered(Box::new(delivery)))
         }

@@ -125,7 +125,7 @@ impl Work for Digest {
         let now = Millis(self.ports.clock.now());
         self.write_owed(batch.partition).await?;
         let memory = self.partitions.entry(batch.partition).or_default();
-        let read = news::read(&batch.records, now)?;
+        let read = news::read(&batch.records, self.ports.catalogue.plans.have_badges(), now)?;
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
         let due = closing.map(|at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX)).transpose()?;
         let mut due = due.unwrap_or_default();

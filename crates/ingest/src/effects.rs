@@ -41,6 +41,8 @@ pub struct Known {
     pub days: BTreeMap<DayKey, Vec<Row>>,
     /// Where what is announced belongs.
     pub partitions: Partitions,
+    /// Whether somebody waits to hear that a page was read.
+    pub have_badges: bool,
 }
 
 /// What is written, then announced.
@@ -166,8 +168,7 @@ impl Effects {
             Admitted::Feedback { tenant, person, what, about, at } => {
                 let covered: BTreeSet<EntryKey> = match about {
                     About::UpTo { kind, until } => {
-                        self.read_up_to(tenant, person, what, kind.as_ref(), until);
-                        return Ok(());
+                        return self.read_up_to((tenant, person), what, kind.as_ref(), (until, at), known);
                     }
                     About::Entries(keys) => keys.into_iter().collect(),
                     About::Subject { subject, until } => {
@@ -189,8 +190,20 @@ impl Effects {
         Ok(())
     }
 
-    /// Nothing waits for it: whoever closes a window or sends a mail asks the store.
-    fn read_up_to(&mut self, tenant: Tenant, person: Person, did: Did, kind: Option<&Kind>, until: Millis) {
+    /// Whoever closes a window or sends a mail asks the store; only a badge waits for it.
+    fn read_up_to(
+        &mut self,
+        (tenant, person): (Tenant, Person),
+        did: Did,
+        kind: Option<&Kind>,
+        (until, at): (Millis, Millis),
+        known: &Known,
+    ) -> Result<(), Refused> {
+        if known.have_badges {
+            let (tenant, person, keys) = (tenant.clone(), person.clone(), Vec::new());
+            let feedback = Inbox::Feedback(Feedback { tenant, person, what: did, keys, at });
+            self.records.push(heard(&feedback, known.partitions)?);
+        }
         let words = UP_TO.into_iter().filter(|(_, said)| *said == what(did));
         for (word, _) in words {
             let cell = Cell { version: until.0, value: Some(Value::Flag(true)) };
@@ -198,6 +211,7 @@ impl Effects {
             state.set(&up_to(word, kind), cell);
             self.merge(StateKey::Notes(tenant.clone(), person.clone()), &state);
         }
+        Ok(())
     }
 
     fn add_change(&mut self, change: &Change, partitions: Partitions) -> Result<(), Refused> {

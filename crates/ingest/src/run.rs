@@ -349,5 +349,6 @@ async fn ask(ports: &Ports, questions: Questions, now: Millis) -> Result<Known, 
         Ok::<BTreeMap<_, _>, StoreError>(keys.into_iter().zip(rows).collect())
     };
     let (states, days) = try_join!(states, days)?;
-    Ok(Known { states, days, partitions: ports.partitions })
+    let have_badges = ports.catalogue.plans.have_badges();
+    Ok(Known { states, days, partitions: ports.partitions, have_badges })
 }

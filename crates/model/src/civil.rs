@@ -63,6 +63,14 @@ pub fn local_date(at: Millis, zone: &Zone) -> LocalDate {
     days(at.to_zoned(zone.clone()).date())
 }
 
+/// The time on the wall at an instant.
+pub fn local_time(at: Millis, zone: &Zone) -> LocalTime {
+    let part = |part: i8| u8::try_from(part).unwrap_or(0);
+    let time =
+        Timestamp::from_millisecond(at.0).map(|at| at.to_zoned(zone.clone()).time()).unwrap_or_default();
+    LocalTime { hour: part(time.hour()), minute: part(time.minute()) }
+}
+
 /// The instant of a local time on a date. For a gap the first instant after it, for an overlap the first
 /// of the two.
 pub fn instant(date: LocalDate, time: LocalTime, zone: &Zone) -> Option<Millis> {

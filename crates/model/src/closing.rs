@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    badge::{self, Unseen},
     due::{self, Past},
     entry::{EntryKey, Reason},
     escalate,
@@ -160,8 +161,8 @@ pub(crate) fn close(
     if !told {
         return Vec::new();
     }
-    take(record, plan, window, id, &sorted, at);
-    vec![ready(id, silent, plan, window, sorted, at)]
+    let badge = take(record, plan, window, id, &sorted, at);
+    vec![ready(id, (silent, badge), plan, window, sorted, at)]
 }
 
 /// What would be told is not: it ends, or it is carried over.
@@ -242,18 +243,26 @@ fn first(
     let sorted = sort(told.into_iter().collect(), plan, Day(i32::MIN));
     let key = sorted.told.iter().flatten().map(|(_, one)| one.key).next();
     let id = ready_id(&window, at);
-    take(record, plan, &window, id, &sorted, at);
+    let badge = take(record, plan, &window, id, &sorted, at);
     remember(record, plan, &window, at);
     hold::note(record, plan, at);
     let open = Window { first: key, ..window.clone() };
     let due = due::due(plan, &open, Past::of(record, &open), open.opening, at).at;
     // After this turn, also if all that comes after is due already: what it tells is a message of its own.
     record.windows[index] = Window { due: due.max(at.now.plus(1)), ..open };
-    ready(id, silent, plan, &window, sorted, at)
+    ready(id, (silent, badge), plan, &window, sorted, at)
 }
 
-/// Owes the marks of what is told, on every channel on which it counts, and tells those who follow.
-fn take(record: &mut PersonRecord, plan: &Plan, window: &Window, id: ReadyId, sorted: &Sorted, at: &At<'_>) {
+/// Owes the marks of what is told, on every channel on which it counts, and tells those who follow. Gives what the
+/// number on the app's icon counts by now.
+fn take(
+    record: &mut PersonRecord,
+    plan: &Plan,
+    window: &Window,
+    id: ReadyId,
+    sorted: &Sorted,
+    at: &At<'_>,
+) -> Option<Unseen> {
     let taken: Vec<EntryKey> = sorted.told.iter().flatten().map(|(_, candidate)| candidate.key).collect();
     let others = plan.counts_on.iter().copied().filter(|channel| *channel != plan.channel);
     for channel in std::iter::once(plan.channel).chain(others) {
@@ -261,6 +270,7 @@ fn take(record: &mut PersonRecord, plan: &Plan, window: &Window, id: ReadyId, so
     }
     let days = taken.iter().map(|key| key.day()).collect();
     escalate::after(record, plan, &window.key, &days, Some(id), at);
+    badge::told(record, plan, &days, at)
 }
 
 /// Nothing of a window may be told after this.
@@ -433,10 +443,18 @@ fn carry(
     record.last_opening = record.last_opening.max(at.now);
     let rows = u32::try_from(carried.len()).unwrap_or(u32::MAX);
     let aim = carried.iter().filter_map(|one| one.aim).min();
-    window::open(record, plan, News { key: window.key.clone(), aim, days, rows }, at);
+    let opening = window::next_opening(record, at);
+    window::open(record, plan, News { key: window.key.clone(), aim, days, rows, opening }, at);
 }
 
-fn ready(id: ReadyId, silent: bool, plan: &Plan, window: &Window, sorted: Sorted, at: &At<'_>) -> Ready {
+fn ready(
+    id: ReadyId,
+    (silent, badge): (bool, Option<Unseen>),
+    plan: &Plan,
+    window: &Window,
+    sorted: Sorted,
+    at: &At<'_>,
+) -> Ready {
     let mut entries = Vec::new();
     for group in sorted.told {
         let section = u16::try_from(group[0].0).unwrap_or(u16::MAX);
@@ -459,5 +477,6 @@ fn ready(id: ReadyId, silent: bool, plan: &Plan, window: &Window, sorted: Sorted
         expires,
         entries,
         more: sorted.more,
+        badge,
     }
 }

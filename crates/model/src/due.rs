@@ -6,10 +6,10 @@
 
 use crate::{
     civil,
-    hold::whose,
+    hold::{self, whose},
     limits::LAST_CALL_MS,
     person::{LocalDate, PersonRecord, Told, Window},
-    plan::{Close, First, Plan, Rest},
+    plan::{Close, First, LocalTime, Plan, Rest},
     time::Millis,
     window::At,
 };
@@ -63,9 +63,11 @@ pub(crate) fn due(plan: &Plan, window: &Window, past: Past<'_>, from: Millis, at
             let before = window.aim.map_or(window.opening, |aim| aim.plus(-ms).max(window.opening));
             Due { at: before.max(rested), date: None }
         }
-        Close::Calendar { at: time, on, zone, spread_ms } => {
+        Close::Calendar { at: time, on, zone, spread_ms, .. } => {
             let zone = whose(zone, at);
-            let (date, instant) = civil::next_on(from.max(rested), past.date, *time, *on, &zone);
+            let time =
+                window.hour.filter(|hour| *hour < 24).map_or(*time, |hour| LocalTime { hour, minute: 0 });
+            let (date, instant) = civil::next_on(from.max(rested), past.date, time, *on, &zone);
             Due { at: instant.plus(spread(plan, *spread_ms, date, at)), date: Some(date) }
         }
     };
@@ -81,6 +83,15 @@ pub(crate) fn due(plan: &Plan, window: &Window, past: Past<'_>, from: Millis, at
         }
     }
     due
+}
+
+/// The hour that is best for somebody, of those that a plan allows and that are not quiet. It is chosen as a window
+/// opens and stays: an hour that moved while it waits could step over a date.
+pub(crate) fn best_hour(plan: &Plan, record: &PersonRecord, at: &At<'_>) -> Option<u8> {
+    let Close::Calendar { best: Some(within), .. } = &plan.close else { return None };
+    // Quiet hours by another clock are left to the hold.
+    let quiet = hold::hours_of(plan, at).filter(|(_, zone)| zone == at.zone).map(|(hours, _)| hours);
+    record.habit.best(*within, quiet).map(|time| time.hour)
 }
 
 /// What makes a window close before its time: it is to tell at once, or it holds so many entries.

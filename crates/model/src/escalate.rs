@@ -15,7 +15,7 @@ use crate::{
     person::{PersonRecord, Window},
     plan::{Follows, Plan},
     time::{Day, Millis},
-    window::At,
+    window::{self, At},
 };
 
 /// A plan told something of these days, by a Ready; or it could not, and what follows it need not wait.
@@ -27,6 +27,7 @@ pub(crate) fn after(
     ready: Option<ReadyId>,
     at: &At<'_>,
 ) {
+    let opening = window::next_opening(record, at);
     for next in at.plans.by_name.values() {
         let Some(follows) = next.follows.as_ref().filter(|follows| follows.plans.contains(&plan.name)) else {
             continue;
@@ -40,9 +41,9 @@ pub(crate) fn after(
             open.due = if ready.is_some() { open.due } else { open.due.min(at.now) };
             continue;
         }
-        record.last_opening = at.now.max(record.last_opening.plus(1));
+        record.last_opening = record.last_opening.max(opening);
         let wait = if ready.is_some() { follows.wait_ms.saturating_add(UNREPORTED_MS) } else { 0 };
-        let mut window = Window::new(next.name.clone(), next.hash, key.clone(), record.last_opening);
+        let mut window = Window::new(next.name.clone(), next.hash, key.clone(), opening);
         (window.after, window.due, window.days) = (ready, window.opening.plus(wait), days.clone());
         record.windows.push(window);
     }

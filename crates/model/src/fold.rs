@@ -214,6 +214,11 @@ impl EntryView {
         matches!(self.fate(channel), Fate::Waiting { .. })
     }
 
+    /// Whether the person read or cleared it.
+    pub fn is_seen(&self) -> bool {
+        self.said.keys().any(|(_, what)| matches!(what, What::Read | What::Cleared))
+    }
+
     /// Whether something was said of it on this very channel.
     pub fn is_marked_on(&self, channel: Channel) -> bool {
         self.said.keys().any(|(on, _)| *on == Some(channel))

@@ -5,6 +5,7 @@
 
 use crate::{
     civil::{self, Zone},
+    id::Tenant,
     limits::DAY_MS,
     mark::{Channel, Why},
     person::PersonRecord,
@@ -108,11 +109,8 @@ pub fn online_until(
 
 /// The end of the quiet hours at an instant, and what they do.
 fn quiet(plan: &Plan, when: Millis, at: &At<'_>) -> Option<(Millis, Then)> {
-    let Quiet { hours, zone, then } = plan.quiet.as_ref()?;
-    let (Hours { from, to }, zone) = match at.quiet {
-        Some(own) => (own, at.zone.clone()),
-        None => (*hours, whose(zone, at)),
-    };
+    let then = plan.quiet.as_ref()?.then;
+    let (Hours { from, to }, zone) = hours_of(plan, at)?;
     let date = civil::local_date(when, &zone);
     // The night of today, and the one that began yesterday.
     let nights = [date - 1, date].into_iter().filter_map(|date| {
@@ -120,12 +118,21 @@ fn quiet(plan: &Plan, when: Millis, at: &At<'_>) -> Option<(Millis, Then)> {
         Some((civil::instant(date, from, &zone)?, civil::instant(end, to, &zone)?))
     });
     let mut now = nights.filter(|(begin, end)| (*begin..*end).contains(&when));
-    now.next().map(|(_, end)| (end, *then))
+    now.next().map(|(_, end)| (end, then))
+}
+
+/// The quiet hours that count: the person's own, or else the plan's.
+pub(crate) fn hours_of(plan: &Plan, at: &At<'_>) -> Option<(Hours, Zone)> {
+    let Quiet { hours, zone, .. } = plan.quiet.as_ref()?;
+    Some(match at.quiet {
+        Some(own) => (own, at.zone.clone()),
+        None => (*hours, whose(zone, at)),
+    })
 }
 
 /// When the next message may be told, if there were as many as the caps allow.
 fn capped(plan: &Plan, record: &PersonRecord, when: Millis, at: &At<'_>) -> Option<Millis> {
-    let caps = at.plans.caps.iter().filter(|cap| cap.counts(plan));
+    let caps = at.plans.caps.iter().filter(|cap| cap.counts(plan, at.tenant));
     caps.filter_map(|cap| free(cap, record, when, at)).max()
 }
 
@@ -151,7 +158,7 @@ fn free(cap: &Cap, record: &PersonRecord, when: Millis, at: &At<'_>) -> Option<M
 
 /// Counts a message that is told now.
 pub(crate) fn note(record: &mut PersonRecord, plan: &Plan, at: &At<'_>) {
-    for cap in at.plans.caps.iter().filter(|cap| cap.counts(plan)) {
+    for cap in at.plans.caps.iter().filter(|cap| cap.counts(plan, at.tenant)) {
         let told = record.counted.entry(cap.name.clone()).or_default();
         told.push(at.now);
         let most = usize::from(cap.most);
@@ -162,8 +169,9 @@ pub(crate) fn note(record: &mut PersonRecord, plan: &Plan, at: &At<'_>) {
 
 impl Cap {
     /// Whether messages of a plan count.
-    pub fn counts(&self, plan: &Plan) -> bool {
-        self.channel.is_none_or(|channel: Channel| channel == plan.channel)
+    pub fn counts(&self, plan: &Plan, tenant: &Tenant) -> bool {
+        (self.tenants.is_empty() || self.tenants.contains(tenant))
+            && self.channel.is_none_or(|channel: Channel| channel == plan.channel)
             && (self.kinds.is_empty()
                 || plan
                     .sections

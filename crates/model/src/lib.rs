@@ -28,7 +28,8 @@
 //! [`id`], [`time`] and [`value`] are the small change. [`event`] is what comes in and whether it is in
 //! time; [`crowd`] and [`place`] are where those are found who may care; [`entry`] and [`mark`] are the two sorts of rows in a day, and [`fold`] is their only reader.
 //! [`plan`] holds the rules of a channel, [`civil`] turns its local times into instants, [`person`] is
-//! all that is remembered of somebody between turns, and [`window`] is the one function that decides.
+//! all that is remembered of somebody between turns ([`habit`] when they come, [`badge`] what their devices show), and
+//! [`window`] is the one function that decides.
 //! [`ready`] and [`delivery`] are what leaves and what comes back. [`partition`] says who owns a person,
 //! [`limits`] how much of anything there may be.
 
@@ -49,11 +50,13 @@ pub mod fold;
 pub mod civil;
 pub mod plan;
 
+pub mod badge;
 pub mod closing;
 pub mod delivery;
 pub mod device;
 mod due;
 mod escalate;
+pub mod habit;
 pub mod hold;
 pub mod person;
 pub mod ready;

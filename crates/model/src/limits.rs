@@ -35,7 +35,7 @@ pub const CLOSING_BYTES_MAX: usize = 4 * 1024;
 pub const UNREPORTED_MS: i64 = HOUR_MS;
 /// What is held is told at the latest so long before it expires.
 pub const LAST_MS: i64 = HOUR_MS;
-const HOUR_MS: i64 = 3_600_000;
+pub(crate) const HOUR_MS: i64 = 3_600_000;
 /// Messages that a cap counts, each by its instant.
 pub const COUNTED_MAX: usize = 20;
 /// Entries that one Ready may carry; the rest is carried over.
@@ -52,6 +52,12 @@ pub const WINDOWS_PER_PERSON_MAX: usize = 16;
 pub const FULL_WAIT_MS: i64 = 60_000;
 /// Who is seen on a surface is noted at most so often: flapping is no news.
 pub const SEEN_EVERY_MS: i64 = 30_000;
+/// When somebody comes is remembered for so long after they came last.
+pub const HABIT_LIFE_MS: i64 = 60 * DAY_MS;
+/// What somebody saw elsewhere is off their devices so soon: who reads several things in a row makes one push of it.
+pub const BADGE_WAIT_MS: i64 = 5_000;
+/// Whoever comes later than this after a push finds its number as it was.
+pub const BADGE_LIFE_MS: i64 = 7 * DAY_MS;
 /// Keys of plans of one person whose last messages are remembered.
 pub const TOLD_MAX: usize = 24;
 /// Readys of one person that wait for another attempt or for their report.

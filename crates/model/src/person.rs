@@ -9,7 +9,9 @@ use std::{
 };
 
 use crate::{
+    badge::Badge,
     entry::{EntryKey, Row},
+    habit::Habit,
     hold::Held,
     id::{PlanName, ReadyId},
     limits::ID_BYTES_MAX,
@@ -24,7 +26,9 @@ pub const KEY_BYTES: usize = 26;
 pub const MARK_BYTES: usize = 48;
 
 /// Bytes of an open window beside its names and days.
-const WINDOW_BYTES: usize = 93;
+const WINDOW_BYTES: usize = 96;
+/// Bytes of a badge beside the name and days in it.
+const BADGE_BYTES: usize = 40;
 /// Bytes of what is remembered of a plan's messages, beside its names and instants.
 const TOLD_BYTES: usize = 32;
 /// Bytes of a reason beside the names in it, with a score.
@@ -109,7 +113,7 @@ pub struct PersonRecord {
     pub owed: Vec<Owed>,
     /// Readys that came back deferred and are issued again at their instant.
     pub waiting: Vec<Waiting>,
-    /// Openings strictly increase, so that no two windows of a person are ever the same one.
+    /// What opens in a later step opens later, so that no two windows of a plan are ever the same one.
     pub last_opening: Millis,
     /// The local date of each plan's last digest: a date is told once.
     pub told_on: BTreeMap<PlanName, LocalDate>,
@@ -119,6 +123,10 @@ pub struct PersonRecord {
     pub counted: BTreeMap<Arc<str>, Vec<Millis>>,
     /// When the person was last seen on each surface.
     pub seen: BTreeMap<Arc<str>, Millis>,
+    /// When the person comes, where a plan asks.
+    pub habit: Habit,
+    /// What their devices show that they have not seen.
+    pub badge: Option<Badge>,
     /// Rows announced per day: a hint, counted high when announcements double.
     pub rows: BTreeMap<Day, u32>,
     /// Until when `told_on`, `told` and `rows` matter; a record with nothing else is dropped then.
@@ -144,6 +152,8 @@ pub struct Window {
     pub heard: u32,
     /// When the last of them was.
     pub last: Millis,
+    /// The hour that was best for the person as it opened, where the plan asks for that.
+    pub hour: Option<u8>,
     /// The instant that it is about, as far as one knows: the first one that was announced.
     pub aim: Option<Millis>,
     /// The entry that was told before the others, where the plan tells one so.
@@ -191,6 +201,7 @@ impl Window {
             held: None,
             heard: 0,
             last: opening,
+            hour: None,
             aim: None,
             first: None,
             days: BTreeSet::new(),
@@ -220,14 +231,20 @@ pub struct Waiting {
 impl PersonRecord {
     /// Whether nothing is left to remember at `now`, so that the record can go.
     pub fn is_spent(&self, now: Millis) -> bool {
-        self.windows.is_empty() && self.owed.is_empty() && self.waiting.is_empty() && now >= self.keep_until
+        let is_due = self.badge.as_ref().is_some_and(|badge| badge.due.is_some());
+        self.windows.is_empty()
+            && self.owed.is_empty()
+            && self.waiting.is_empty()
+            && !is_due
+            && now >= self.keep_until
     }
 
     /// The next instant at which this record wants a turn of its own.
     pub fn next_due(&self) -> Option<Millis> {
         let windows = self.windows.iter().map(|window| window.due);
         let waiting = self.waiting.iter().map(|waiting| waiting.at);
-        let next = windows.chain(waiting).min();
+        let badge = self.badge.iter().filter_map(|badge| badge.due);
+        let next = windows.chain(waiting).chain(badge).min();
         // Nothing open: wake once more, to be forgotten.
         next.or_else(|| (self.owed.is_empty() && self.keep_until > Millis(0)).then_some(self.keep_until))
     }
@@ -245,6 +262,10 @@ impl PersonRecord {
             self.told.iter().map(|t| TOLD_BYTES + t.plan.as_str().len() + t.key.len() + 9 * t.at.len());
         let counted = self.counted.iter().map(|(cap, at)| 5 + cap.len() + 10 * at.len());
         let seen = self.seen.keys().map(|surface| 12 + surface.len());
+        let badge = self
+            .badge
+            .iter()
+            .map(|badge| BADGE_BYTES + badge.plan.as_str().len() + 5 * badge.unseen.days.len());
         names
             + windows.sum::<usize>()
             + owed.sum::<usize>()
@@ -252,6 +273,8 @@ impl PersonRecord {
             + told.sum::<usize>()
             + counted.sum::<usize>()
             + seen.sum::<usize>()
+            + badge.sum::<usize>()
+            + 3 * self.habit.visits().len()
             + self.waiting_weight()
             + 10 * self.rows.len()
     }
@@ -267,7 +290,8 @@ impl PersonRecord {
         };
         let one = |waiting: &Waiting| {
             let entries = waiting.ready.entries.iter().map(entry);
-            4 * (ID_BYTES_MAX + 3) + 96 + entries.sum::<usize>()
+            let days = waiting.ready.badge.as_ref().map_or(0, |unseen| unseen.days.len());
+            4 * (ID_BYTES_MAX + 3) + 112 + 5 * days + entries.sum::<usize>()
         };
         self.waiting.iter().map(one).sum()
     }

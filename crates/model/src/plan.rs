@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    id::{Kind, PlanName},
+    id::{Kind, PlanName, Tenant},
     limits::DAY_MS,
     mark::Channel,
     time::{Day, Millis},
@@ -34,6 +34,8 @@ pub struct Plan {
     /// Nothing holds what is urgent.
     pub urgent: bool,
     pub online: Option<Online>,
+    /// Its pushes carry the number of what they told and nobody has seen.
+    pub badge: bool,
     /// Unless the person has hours of their own.
     pub quiet: Option<Quiet>,
     /// Days back that a digest reads, its own day not counted.
@@ -49,7 +51,14 @@ pub struct Plan {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Close {
     /// At a local time on some days of the week.
-    Calendar { at: LocalTime, on: Weekdays, zone: ZoneRule, spread_ms: i64 },
+    Calendar {
+        at: LocalTime,
+        on: Weekdays,
+        zone: ZoneRule,
+        spread_ms: i64,
+        /// Of these hours the one in which the person comes most, if one knows them.
+        best: Option<Hours>,
+    },
     /// So long after it opened.
     After { ms: i64 },
     /// When nothing came for so long, but at most so long after it opened.
@@ -159,6 +168,8 @@ pub struct Cap {
     pub channel: Option<Channel>,
     /// Counted where a plan tells one of these kinds, or any.
     pub kinds: Vec<Kind>,
+    /// Counted for persons of these tenants, or of all.
+    pub tenants: Vec<Tenant>,
 }
 
 /// The stretch of time for which a cap counts.
@@ -264,6 +275,15 @@ impl Hours {
         let (from, to) = (LocalTime::parse(from)?, LocalTime::parse(to)?);
         (from != to).then_some(Self { from, to })
     }
+
+    /// Whether a time is one of them.
+    pub fn has(self, time: LocalTime) -> bool {
+        if self.from < self.to {
+            (self.from..self.to).contains(&time)
+        } else {
+            time >= self.from || time < self.to
+        }
+    }
 }
 
 /// Whose wall.
@@ -336,6 +356,17 @@ impl Plans {
         firsts
     }
 
+    /// Whether a plan asks when somebody comes.
+    pub fn ask_habits(&self) -> bool {
+        let asks = |plan: &Plan| matches!(plan.close, Close::Calendar { best: Some(_), .. });
+        self.by_name.values().any(asks)
+    }
+
+    /// Whether a plan's pushes carry a number.
+    pub fn have_badges(&self) -> bool {
+        self.by_name.values().any(|plan| plan.badge)
+    }
+
     /// The longest absence that a plan waits for.
     pub fn away_ms(&self) -> i64 {
         let away = |plan: &Plan| if let Close::Away { ms } = plan.close { ms } else { 0 };
@@ -361,6 +392,7 @@ impl Plan {
             counts_on: Vec::new(),
             urgent: false,
             online: None,
+            badge: false,
             quiet: None,
             look_back_days: 7,
             at_least: 1,

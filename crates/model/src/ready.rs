@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
+    badge::Unseen,
     entry::{EntryKey, Reason},
     fault::{self, Fault},
     id::{Person, PlanName, ReadyId, SubjectRef, Tenant, hash},
@@ -31,6 +32,16 @@ pub struct Ready {
     pub entries: Vec<ReadyEntry>,
     /// For each section of the plan, how many things it had no room for: they come in the next digest.
     pub more: Vec<u16>,
+    /// What the number on the app's icon counts, where the plan has it told. Without entries that number is all
+    /// that is told.
+    pub badge: Option<Unseen>,
+}
+
+impl Ready {
+    /// Whether it only sets the number on the app's icon.
+    pub fn is_badge(&self) -> bool {
+        self.entries.is_empty() && self.badge.is_some()
+    }
 }
 
 /// One entry of a Ready.

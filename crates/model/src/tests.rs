@@ -1,7 +1,9 @@
 //! Tests of the fold and of the step, as data behind one `check`.
 
+mod badge;
 mod by_hand;
 mod escalation;
+mod habit;
 mod holds;
 mod windows;
 
@@ -135,7 +137,13 @@ const NINE: i64 = 9 * HOUR_MS;
 const HOUR_MS: i64 = 3_600_000;
 
 fn at_nine(on: Weekdays, spread_ms: i64) -> Close {
-    Close::Calendar { at: LocalTime { hour: 9, minute: 0 }, on, zone: ZoneRule::Person, spread_ms }
+    Close::Calendar {
+        at: LocalTime { hour: 9, minute: 0 },
+        on,
+        zone: ZoneRule::Person,
+        spread_ms,
+        best: None,
+    }
 }
 
 fn morning() -> PlanName {

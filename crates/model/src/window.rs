@@ -6,6 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
+    badge,
     civil::{self, Zone},
     closing::{self, Candidate},
     delivery::{Delivery, Outcome},
@@ -15,8 +16,8 @@ use crate::{
     fault::{self, Fault},
     id::{Person, PlanName, Tenant},
     limits::{
-        AHEAD_MS_MAX, ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, FULL_WAIT_MS, LATE_MS_MAX, SEEN_EVERY_MS,
-        WAITING_BYTES_MAX, WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX, WINDOWS_PER_PERSON_MAX,
+        AHEAD_MS_MAX, ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, FULL_WAIT_MS, HABIT_LIFE_MS, HOUR_MS, LATE_MS_MAX,
+        SEEN_EVERY_MS, WAITING_BYTES_MAX, WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX, WINDOWS_PER_PERSON_MAX,
     },
     mark::{Channel, Mark, What, Why},
     person::{Act, Owed, PersonRecord, Waiting, Window},
@@ -60,7 +61,9 @@ pub enum Input<'a> {
     },
     /// The person was seen on a surface.
     Seen { surface: &'a Arc<str>, at: Millis },
-    /// A Ready that was deferred may be issued again.
+    /// The person read or cleared something.
+    Read { at: Millis },
+    /// A Ready that was deferred may be issued again, or a badge has to be set right.
     Again,
     /// The sender says what became of a Ready.
     Reported(&'a Delivery),
@@ -93,11 +96,13 @@ pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonReco
     match input {
         Input::Announced { day, rows, wanted } => {
             effects.full = count(&mut record, day, rows, at.now);
+            let opening = next_opening(&record, at);
             for Wanted { plan, key, aim } in wanted {
                 let Some(plan) = at.plans.by_name.get(plan).filter(|plan| plan.follows.is_none()) else {
                     continue;
                 };
-                open(&mut record, plan, News { key: key.clone(), aim: *aim, rows, days: [day].into() }, at);
+                let news = News { key: key.clone(), aim: *aim, rows, days: [day].into(), opening };
+                open(&mut record, plan, news, at);
             }
         }
         Input::Moved => retime(&mut record, at),
@@ -106,7 +111,11 @@ pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonReco
             effects.ready = closing::close(&mut record, window, joined, candidates, live, at);
         }
         Input::Seen { surface, at: when } => seen(&mut record, surface, when, at),
-        Input::Again => effects.ready = again(&mut record, at.now),
+        Input::Read { at: when } => badge::seen(&mut record, when, false, at),
+        Input::Again => {
+            effects.ready = again(&mut record, at.now);
+            effects.ready.extend(badge::ready(&mut record, at));
+        }
         Input::Reported(delivery) => reported(&mut record, delivery, at),
         Input::Acknowledged(owed) => record.owed.retain(|mine| !owed.contains(mine)),
     }
@@ -133,6 +142,14 @@ pub(crate) struct News {
     pub aim: Option<Millis>,
     pub days: BTreeSet<Day>,
     pub rows: u32,
+    /// When a window opens that they open.
+    pub opening: Millis,
+}
+
+/// When windows open that open now. Of one window and the next this strictly increases, so that two opened at one
+/// instant are still two; windows of several plans may open together.
+pub(crate) fn next_opening(record: &PersonRecord, at: &At<'_>) -> Millis {
+    at.now.max(record.last_opening.plus(1))
 }
 
 /// Opens the plan's window, or joins the one that is open.
@@ -151,9 +168,9 @@ pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, mut news: News, at: &
     let window = match place_of {
         Some(index) => record.windows.remove(index),
         None => {
-            // Strictly increasing, so that two windows opened at one instant are still two.
-            record.last_opening = at.now.max(record.last_opening.plus(1));
-            Window::new(plan.name.clone(), plan.hash, news.key.clone(), record.last_opening)
+            record.last_opening = record.last_opening.max(news.opening);
+            let hour = due::best_hour(plan, record, at);
+            Window { hour, ..Window::new(plan.name.clone(), plan.hash, news.key.clone(), news.opening) }
         }
     };
     let mut window = joined(window, news, plan, record, at);
@@ -187,9 +204,10 @@ fn joined(mut window: Window, news: News, plan: &Plan, record: &PersonRecord, at
 /// The plan of these days is not in the catalogue any more: every plan there is looks at them, and tells or
 /// ends what is its own.
 pub(crate) fn open_any(record: &mut PersonRecord, days: &BTreeSet<Day>, at: &At<'_>) {
+    let opening = next_opening(record, at);
     for plan in at.plans.by_name.values() {
         // Of a plan whose windows have keys this is none of them: its closing finds those that are meant.
-        open(record, plan, News { key: "".into(), aim: None, days: days.clone(), rows: 0 }, at);
+        open(record, plan, News { key: "".into(), aim: None, days: days.clone(), rows: 0, opening }, at);
     }
 }
 
@@ -209,6 +227,10 @@ fn retime(record: &mut PersonRecord, at: &At<'_>) {
 fn seen(record: &mut PersonRecord, surface: &Arc<str>, when: Millis, at: &At<'_>) {
     let Some(known) = at.plans.surfaces.iter().find(|known| known.name == *surface) else { return };
     let when = when.min(at.now.plus(AHEAD_MS_MAX));
+    badge::seen(record, when, true, at);
+    if at.plans.ask_habits() {
+        visit(record, when, at);
+    }
     // Whoever comes for what they were told just now comes for it.
     let is_told = record.windows.iter().any(|window| window.after.is_some());
     if !is_told && record.seen.get(surface).is_some_and(|last| when.since(*last) < SEEN_EVERY_MS) {
@@ -218,6 +240,15 @@ fn seen(record: &mut PersonRecord, surface: &Arc<str>, when: Millis, at: &At<'_>
     *last = (*last).max(when);
     // As long as somebody asks how long ago it was.
     record.keep_until = record.keep_until.max(last.plus(known.online_ms.max(at.plans.away_ms())));
+}
+
+/// Notes the hour of a visit, of an hour one at most.
+fn visit(record: &mut PersonRecord, when: Millis, at: &At<'_>) {
+    let last = record.seen.values().max();
+    if last.is_none_or(|last| when.0.div_euclid(HOUR_MS) > last.0.div_euclid(HOUR_MS)) {
+        record.habit.note(civil::local_time(when, at.zone));
+        record.keep_until = record.keep_until.max(when.plus(HABIT_LIFE_MS));
+    }
 }
 
 /// Makes the plan's windows due now. Whatever opens from here on opened later than the act, so the same act, read
@@ -306,7 +337,8 @@ fn give_back(record: &mut PersonRecord, delivery: &Delivery, keys: &[EntryKey], 
     let days: BTreeSet<Day> = keys.iter().map(|key| key.day()).collect();
     match at.plans.by_name.get(&delivery.plan) {
         Some(plan) => {
-            open(record, plan, News { key: delivery.key.clone(), aim: None, days, rows: 0 }, at);
+            let opening = next_opening(record, at);
+            open(record, plan, News { key: delivery.key.clone(), aim: None, days, rows: 0, opening }, at);
         }
         None => open_any(record, &days, at),
     }

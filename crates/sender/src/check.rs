@@ -8,6 +8,7 @@ use catalogue::{
 };
 use model::{
     DayView, EntryKey, Fate, Millis, Reason, State, Why, World,
+    device::{self, Platform},
     fault::{self, Fault},
     ready::{Ready, ReadyEntry},
 };
@@ -64,6 +65,14 @@ fn whole(ready: &Ready, facts: &Facts, catalogue: &Catalogue, now: Millis) -> Re
         return Err(Why::PlanGone);
     }
     reachable(&facts.reader(ready), ready.channel)
+}
+
+/// Whether somebody's app is to show another number, where that is all that a Ready tells. A browser may not be
+/// told anything without showing a message, so it is not told this.
+pub fn wants_badge(ready: &Ready, facts: &Facts, catalogue: &Catalogue, now: Millis) -> bool {
+    ready.is_badge()
+        && whole(ready, facts, catalogue, now).is_ok()
+        && device::of(&facts.profile).iter().any(|device| device.platform != Platform::Web)
 }
 
 fn holds(

@@ -6,9 +6,9 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{Mail, Message, Push, Way};
 use model::{
-    Channel, Kind, Reason, State, SubjectRef, Tenant, World,
+    Channel, Kind, Reason, State, SubjectRef, Tenant, World, badge,
     civil::Zones,
-    device,
+    device::{self, Platform},
     person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
@@ -53,8 +53,9 @@ impl Making<'_> {
             unsubscribe: link.as_deref(),
         };
         let (headline, text, way) = match ready.channel {
+            _ if ready.is_badge() => Ok((String::new(), String::new(), badge_only(ready, facts))),
             Channel::Email => self.mail(ready, facts, &input),
-            Channel::Push => self.push(ready, facts, &input),
+            Channel::Push => self.push(ready, facts, checked, &input),
         }
         .with_context(|| format!("plan {}", ready.plan))?;
         let message_id = message_id(ready, sender_of(ready, self.catalogue));
@@ -84,6 +85,7 @@ impl Making<'_> {
         &self,
         ready: &Ready,
         facts: &Facts,
+        checked: &Checked,
         input: &MailInput<'_>,
     ) -> anyhow::Result<(String, String, Way)> {
         let rendered = self.renderer.push(input)?;
@@ -93,10 +95,30 @@ impl Making<'_> {
             image: rendered.image,
             opens: rendered.opens,
             silent: ready.silent,
+            badge: badge(ready, facts, &checked.told),
+            wordless: false,
             expires: ready.expires,
         };
         Ok((rendered.headline, rendered.body, Way::Push(push)))
     }
+}
+
+/// The number on the app's icon once this is told: what was told before and not seen, and what is told now. Marks of
+/// this very message may be in the days already or not.
+fn badge(ready: &Ready, facts: &Facts, told: &[ReadyEntry]) -> Option<u32> {
+    let unseen = ready.badge.as_ref()?;
+    let own = |key| ready.entries.iter().any(|entry| entry.key == key);
+    let before = badge::count(&facts.view, unseen.since, own);
+    u32::try_from(before + told.len()).ok()
+}
+
+/// A push without words, which only sets that number.
+fn badge_only(ready: &Ready, facts: &Facts) -> Way {
+    let mut devices = device::of(&facts.profile);
+    devices.retain(|device| device.platform != Platform::Web);
+    let (badge, expires) = (badge(ready, facts, &[]), ready.expires);
+    let (longer, image, opens) = (String::new(), None, None);
+    Way::Push(Push { devices, longer, image, opens, silent: true, badge, wordless: true, expires })
 }
 
 fn of_tenant<T: Clone + Ord>(all: &BTreeMap<(Tenant, T), State>, of: &Tenant) -> BTreeMap<T, State> {

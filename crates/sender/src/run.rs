@@ -219,7 +219,8 @@ impl Sender {
         for (_, why) in &checked.left {
             self.ports.metrics.left_out_total.with_label_values(&[why.text()]).inc();
         }
-        if checked.told.is_empty() {
+        let catalogue = &self.ports.catalogue;
+        if checked.told.is_empty() && !check::wants_badge(ready, facts, catalogue, now) {
             let record = self.record(ready, ready.attempt, Recorded::Nothing, checked.left).await?;
             return Ok(report::of_record(ready, &record));
         }
@@ -410,13 +411,12 @@ fn by_three(states: Vec<State>) -> impl Iterator<Item = [State; 3]> {
     std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]))
 }
 
+/// The days of its entries, and of what its badge counts.
 fn days_of(ready: &Ready) -> Vec<DayKey> {
-    let day = |entry: &model::ready::ReadyEntry| DayKey {
-        tenant: ready.tenant.clone(),
-        person: ready.person.clone(),
-        day: entry.key.day(),
-    };
-    ready.entries.iter().map(day).collect()
+    let own = ready.entries.iter().map(|entry| entry.key.day());
+    let counted = ready.badge.iter().flat_map(|unseen| unseen.days.iter().copied());
+    let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
+    own.chain(counted).map(key).collect()
 }
 
 fn outcome_name(delivery: &Delivery) -> &'static str {

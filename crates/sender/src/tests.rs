@@ -94,6 +94,7 @@ fn ready(attempt: u16) -> Ready {
         expires: NOW.plus(1_000_000),
         entries: vec![entry(1, false), entry(2, true)],
         more: vec![0],
+        badge: None,
     }
 }
 

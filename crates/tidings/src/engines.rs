@@ -28,6 +28,8 @@ pub mod migrate;
 const LOOK: Duration = Duration::from_secs(2);
 /// Pauses between tries grow no more after so many.
 const PAUSES_MAX: u32 = 6;
+/// How often a topic is asked for that is busy.
+const BUSY_TRIES: u32 = 6;
 /// The key of an answer that stands for a day, so that asking for it writes next to nothing.
 const WELL: &str = "well:up";
 
@@ -221,10 +223,21 @@ pub struct Lacking {
     pub unlike: Vec<String>,
 }
 
+/// Where a topic begins and ends. One that somebody is just making has no leader for a moment.
+async fn bounds(log: &dyn Topics, name: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+    for tries in 0..BUSY_TRIES {
+        match log.bounds(name).await {
+            Err(TopicError::Busy(_)) => retry::pause(tries, name.len() as u64).await,
+            found => return found,
+        }
+    }
+    log.bounds(name).await
+}
+
 pub async fn lacking(log: &dyn Topics, partitions: Partitions) -> Result<Lacking, TopicError> {
     let (mut missing, mut unlike) = (Vec::new(), BTreeMap::<_, Vec<String>>::new());
     for TopicSpec { name, partitions: wanted, .. } in house::specs(partitions) {
-        match log.bounds(&name).await {
+        match bounds(log, &name).await {
             Ok(found) if found.len() == wanted as usize => {}
             Ok(found) => unlike.entry((found.len(), wanted)).or_default().push(format!("`{name}`")),
             Err(TopicError::Refused(why)) => missing.push(format!("topic `{name}`: {why}")),

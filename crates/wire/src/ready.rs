@@ -4,7 +4,8 @@
 use std::sync::LazyLock;
 
 use model::{
-    Millis, Person, PlanName, ReadyId, SubjectRef, Tenant,
+    Day, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant,
+    badge::Unseen,
     ready::{Ready, ReadyEntry},
 };
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,15 @@ pub(crate) struct ReadyDto<'a> {
     entries: Vec<ReadyEntryDto<'a>>,
     #[serde(with = "list")]
     more: Vec<u16>,
+    badge: Option<UnseenDto>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "unseen")]
+pub(crate) struct UnseenDto {
+    #[serde(with = "list")]
+    days: Vec<i32>,
+    since: i64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,6 +90,7 @@ impl<'a> ReadyDto<'a> {
             expires: ready.expires.0,
             entries: ready.entries.iter().map(ReadyEntryDto::of).collect(),
             more: ready.more.clone(),
+            badge: ready.badge.as_ref().map(UnseenDto::of),
         }
     }
 
@@ -98,7 +109,18 @@ impl<'a> ReadyDto<'a> {
             expires: Millis(self.expires),
             entries: self.entries.iter().map(ReadyEntryDto::model).collect::<Result<_, _>>()?,
             more: self.more,
+            badge: self.badge.map(UnseenDto::model),
         })
+    }
+}
+
+impl UnseenDto {
+    pub(crate) fn of(unseen: &Unseen) -> Self {
+        Self { days: unseen.days.iter().map(|day| day.0).collect(), since: unseen.since.0 }
+    }
+
+    pub(crate) fn model(self) -> Unseen {
+        Unseen { days: self.days.into_iter().map(Day).collect(), since: Millis(self.since) }
     }
 }
 

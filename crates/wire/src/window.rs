@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use model::{
     Day, Millis, Person, PlanName, ReadyId, Tenant,
+    badge::Badge,
+    habit::Habit,
     hold::Held,
     person::{Act, Owed, PersonRecord, Told, Waiting, Window},
 };
@@ -17,7 +19,7 @@ use crate::{
     list,
     mark::MarkDto,
     parts::{EntryKeyDto, Text, entry_key, ready_id, twins},
-    ready::ReadyDto,
+    ready::{ReadyDto, UnseenDto},
 };
 
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("window", &SCHEMAS));
@@ -50,6 +52,9 @@ pub(crate) struct WindowDto<'a> {
     #[serde(with = "list")]
     seen: Vec<SeenDto<'a>>,
     #[serde(with = "list")]
+    habit: Vec<VisitsDto>,
+    badge: Option<BadgeDto<'a>>,
+    #[serde(with = "list")]
     rows: Vec<RowsDto>,
     keep_until: i64,
 }
@@ -71,6 +76,7 @@ struct OpenDto<'a> {
     /// None is the opening: so it is small where nothing came since, and what was written before it was there
     /// has an instant.
     last: Option<i64>,
+    hour: Option<u8>,
     aim: Option<i64>,
     first: Option<EntryKeyDto>,
     #[serde(with = "list")]
@@ -78,6 +84,22 @@ struct OpenDto<'a> {
 }
 
 twins!(HeldDto = Held as "held": Online, Quiet, Cap);
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "visits")]
+struct VisitsDto {
+    hour: u8,
+    count: u8,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "badge")]
+struct BadgeDto<'a> {
+    plan: Text<'a>,
+    unseen: UnseenDto,
+    told: i64,
+    due: Option<i64>,
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "owed")]
@@ -169,6 +191,8 @@ impl<'a> WindowDto<'a> {
                 .map(|(cap, at)| CountedDto { cap: Text::Borrowed(cap), at: numbers(at) })
                 .collect(),
             seen: seen.map(|(surface, at)| SeenDto { surface: Text::Borrowed(surface), at: at.0 }).collect(),
+            habit: record.habit.visits().map(|(hour, count)| VisitsDto { hour, count }).collect(),
+            badge: record.badge.as_ref().map(BadgeDto::of),
             rows: rows.map(|(day, rows)| RowsDto { day: day.0, rows: *rows }).collect(),
             keep_until: record.keep_until.0,
         }
@@ -187,6 +211,8 @@ impl<'a> WindowDto<'a> {
             told: self.told.iter().map(ToldDto::model).collect::<Result<_, _>>()?,
             counted: counted.collect(),
             seen: seen.collect(),
+            habit: Habit::of(self.habit.iter().map(|visits| (visits.hour, visits.count))),
+            badge: self.badge.map(BadgeDto::model).transpose()?,
             rows: self.rows.iter().map(|rows| (Day(rows.day), rows.rows)).collect(),
             keep_until: Millis(self.keep_until),
         };
@@ -208,6 +234,7 @@ impl<'a> OpenDto<'a> {
             held: window.held.map(HeldDto::of),
             heard: window.heard,
             last: (window.last != window.opening).then_some(window.last.0),
+            hour: window.hour,
             aim: window.aim.map(|aim| aim.0),
             first: window.first.map(entry_key),
             days: window.days.iter().map(|day| day.0).collect(),
@@ -226,10 +253,27 @@ impl<'a> OpenDto<'a> {
             held: self.held.map(HeldDto::model),
             heard: self.heard,
             last: Millis(self.last.unwrap_or(self.opening)),
+            hour: self.hour,
             aim: self.aim.map(Millis),
             first: self.first.map(|key| key.model()).transpose()?,
             days: self.days.iter().map(|day| Day(*day)).collect(),
         })
+    }
+}
+
+impl<'a> BadgeDto<'a> {
+    fn of(badge: &'a Badge) -> Self {
+        Self {
+            plan: badge.plan.as_str().into(),
+            unseen: UnseenDto::of(&badge.unseen),
+            told: badge.told.0,
+            due: badge.due.map(|due| due.0),
+        }
+    }
+
+    fn model(self) -> Result<Badge, Undecodable> {
+        let (plan, unseen) = (PlanName::new(&self.plan)?, self.unseen.model());
+        Ok(Badge { plan, unseen, told: Millis(self.told), due: self.due.map(Millis) })
     }
 }
 

@@ -93,6 +93,12 @@ pub(super) const TOPS: &[(&str, &str)] = &[
         "caps: {few: {most: 3, per: 1h, kinds: [work_owt]}}",
         "3:40: there is no kind `work_owt`; did you mean `work_out`?",
     ),
+    ("caps: {few: {most: 3, per: 1h, tenants: [one, two]}}", "fine"),
+    ("caps: {few: {most: 3, per: 1h, tenants: []}}", "3:41: `tenants` names no tenant"),
+    (
+        "caps: {few: {most: 3, per: 1h, tenants: [\" \"]}}",
+        "3:42: ` ` is no tenant: tenant has a control character or a blank at its edge",
+    ),
     ("caps: {few: {most: 3, per: 1h, zone: person}}", "3:38: `zone` has no meaning without `per: day`"),
 ];
 

@@ -166,7 +166,7 @@ pub const SLIPS: &[(&str, &str, &str)] = &[
     (WEEKLY, "{daily: \"18:30\", on: [mon, thu], zone: person}", "46:33: `on` has no meaning with `daily`; on some days of the week is `weekly`"),
     (WEEKLY, "{daily: \"18:30\", weekly: \"18:30\", on: [mon, thu], zone: person}", "46:12: one way to close at a time; a window closes `at_once`, `{after: 2h}`, `{silence: 5m, most: 1h}`, `{away: 30m}`, `{before: FIELD, by: 2h}`, `{daily: \"09:00\", zone: person}` or `{weekly: \"09:00\", on: [mon, thu], zone: person}`"),
     (WEEKLY, "{on: [mon, thu], zone: person}", "46:12: `close` does not say when; a window closes `at_once`, `{after: 2h}`, `{silence: 5m, most: 1h}`, `{away: 30m}`, `{before: FIELD, by: 2h}`, `{daily: \"09:00\", zone: person}` or `{weekly: \"09:00\", on: [mon, thu], zone: person}`"),
-    (WEEKLY, "{at: \"18:30\", on: [mon, thu], zone: person}", "46:13: `close` has no key `at`; `close` has `daily`, `weekly`, `after`, `silence`, `away`, `before`, `by`, `most`, `on`, `zone` or `spread`"),
+    (WEEKLY, "{at: \"18:30\", on: [mon, thu], zone: person}", "46:13: `close` has no key `at`; `close` has `daily`, `weekly`, `after`, `silence`, `away`, `before`, `by`, `most`, `on`, `zone`, `spread` or `best`"),
     (WEEKLY, "{weekly: \"18:30\", on: [mon, thu], zone: person, spread: 20m}", "fine"),
     (WEEKLY, "{weekly: \"18:30\", on: [mon, wed], zone: person}", "47:16: with `look_back` 8d, what one mail carries over expires before the next; `look_back` must be at least 10d, twice the longest gap between two closings (5d)"),
     (WEEKLY, "{weekly: \"18:30\", on: fri, zone: person}", "47:16: with `look_back` 8d, what one mail carries over expires before the next; `look_back` must be at least 14d, twice the longest gap between two closings (7d)"),

@@ -300,6 +300,8 @@ fn push(words: &str, id: &str, opens: &str) -> Message {
         image: Some("https://p.example/1.png".to_owned()),
         opens: Some(opens.to_owned()),
         silent: true,
+        badge: Some(7),
+        wordless: false,
         expires: Millis(1_795_248_060_000),
     };
     Message { headline: words.to_owned(), text: words.to_owned(), way: Way::Push(push), ..message() }
@@ -316,10 +318,24 @@ fn a_push_is_given_in_the_form_of_each_platform() {
     );
     assert_eq!(mail.text, "Two new things");
     let raw = String::from_utf8(mail.raw).unwrap().replace("=\r\n", "");
-    for piece in
-        ["\"ttl\": \"60s\"", "\"body\": \"Two new things and more\"", "passive", "\"priority\": \"NORMAL\""]
-    {
+    for piece in [
+        "\"ttl\": \"60s\"",
+        "\"body\": \"Two new things and more\"",
+        "passive",
+        "\"priority\": \"NORMAL\"",
+        "\"badge\": 7",
+        "\"notification_count\": 7",
+    ] {
         assert!(raw.contains(piece), "{piece} in {raw}");
+    }
+    let mut wordless = push("", "phone", "https://a.example/2");
+    if let Way::Push(push) = &mut wordless.way {
+        push.wordless = true;
+    }
+    let raw = String::from_utf8(Mail::parse(write(&wordless).unwrap().bytes).raw).unwrap();
+    assert!(raw.contains("\"content-available\": 1") && raw.contains("\"badge\": \"7\""), "{raw}");
+    for word in ["title", "alert", "\"body\"", "\"notification\"", "sound"] {
+        assert!(!raw.contains(word), "{word} in {raw}");
     }
     assert!(write(&push("x", "a b", "https://a.example")).is_err(), "a device that is no word");
 }

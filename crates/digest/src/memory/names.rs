@@ -34,6 +34,7 @@ impl Names {
         }
         record.told_on.keys().for_each(|plan| self.plans.learn(plan));
         record.told.iter().for_each(|told| self.plans.learn(&told.plan));
+        record.badge.iter().for_each(|badge| self.plans.learn(&badge.plan));
         record.counted.keys().chain(record.seen.keys()).for_each(|word| self.words.learn(word));
     }
 

@@ -8,6 +8,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use anyhow::{Context as _, ensure};
 use model::{
     Day, EntryKey, Millis, PlanName, ReadyId,
+    badge::{Badge, Unseen},
+    habit::Habit,
     hold::Held,
     person::{Act, PersonRecord, Told, Window},
 };
@@ -26,6 +28,8 @@ mod has {
     pub const SEEN: u64 = 1 << 3;
     /// It is kept as on the topic.
     pub const AS_ON_TOPIC: u64 = 1 << 4;
+    pub const HABIT: u64 = 1 << 5;
+    pub const BADGE: u64 = 1 << 6;
 }
 
 /// What a window has.
@@ -41,12 +45,26 @@ mod open {
     pub const ONLINE: u64 = 1 << 7;
     pub const QUIET: u64 = 1 << 8;
     pub const CAP: u64 = 1 << 9;
+    pub const HOUR: u64 = 1 << 10;
 }
 
 /// Writes a record; its names were learnt.
 pub fn write(out: &mut Vec<u8>, key: &PersonKey, record: &PersonRecord, names: &Names) -> anyhow::Result<()> {
-    let PersonRecord { windows, owed, waiting, last_opening, .. } = record;
-    let PersonRecord { told_on, told, counted, seen, rows, keep_until, .. } = record;
+    // All of it is named here, so that what is added cannot be forgotten.
+    let PersonRecord {
+        windows,
+        owed,
+        waiting,
+        last_opening,
+        told_on,
+        told,
+        counted,
+        seen,
+        habit,
+        badge,
+        rows,
+        keep_until,
+    } = record;
     if !owed.is_empty() || !waiting.is_empty() {
         put(out, has::AS_ON_TOPIC);
         put_count(out, windows.len());
@@ -58,6 +76,8 @@ pub fn write(out: &mut Vec<u8>, key: &PersonKey, record: &PersonRecord, names: &
         (has::TOLD, !told.is_empty()),
         (has::COUNTED, !counted.is_empty()),
         (has::SEEN, !seen.is_empty()),
+        (has::HABIT, !habit.is_empty()),
+        (has::BADGE, badge.is_some()),
     ];
     put(out, flags(&bits));
     put_count(out, windows.len());
@@ -81,6 +101,8 @@ pub fn write(out: &mut Vec<u8>, key: &PersonKey, record: &PersonRecord, names: &
         names.words.put(out, surface);
         put_signed(out, between(*at, *last_opening));
     });
+    write_each(out, habit.visits(), |out, (hour, count)| out.extend([hour, count]));
+    write_each(out, badge, |out, badge| write_badge(out, badge, *last_opening, names));
     Ok(())
 }
 
@@ -121,6 +143,12 @@ fn read_record(bytes: &mut Reader<'_>, flags: u64, names: &Names) -> Option<Pers
     let seen = read_each(bytes, flags & has::SEEN, |bytes| {
         Some((names.words.take(bytes)?, read_instant(bytes, last_opening)?))
     })?;
+    let habit: Vec<(u8, u8)> = read_each(bytes, flags & has::HABIT, |bytes| {
+        let [hour, count] = bytes.array()?;
+        Some((hour, count))
+    })?;
+    let badge: Vec<Badge> =
+        read_each(bytes, flags & has::BADGE, |bytes| read_badge(bytes, last_opening, names))?;
     let (owed, waiting) = (Vec::new(), Vec::new());
     Some(PersonRecord {
         windows,
@@ -131,14 +159,16 @@ fn read_record(bytes: &mut Reader<'_>, flags: u64, names: &Names) -> Option<Pers
         told,
         counted,
         seen,
+        habit: Habit::of(habit),
+        badge: badge.into_iter().next(),
         rows,
         keep_until,
     })
 }
 
 fn write_window(out: &mut Vec<u8>, window: &Window, near: Millis, names: &Names) {
-    let Window { plan, plan_hash, key, opening, due, act, after, .. } = window;
-    let Window { held, heard, last, aim, first, days, .. } = window;
+    let Window { plan, plan_hash, key, opening, due, act, after, held, heard, last, hour, aim, first, days } =
+        window;
     let bits = [
         (open::KEY, !key.is_empty()),
         (open::AFTER, after.is_some()),
@@ -150,6 +180,7 @@ fn write_window(out: &mut Vec<u8>, window: &Window, near: Millis, names: &Names)
         (open::ONLINE, *held == Some(Held::Online)),
         (open::QUIET, *held == Some(Held::Quiet)),
         (open::CAP, *held == Some(Held::Cap)),
+        (open::HOUR, hour.is_some()),
     ];
     put(out, flags(&bits));
     names.plans.put(out, plan);
@@ -173,6 +204,7 @@ fn write_window(out: &mut Vec<u8>, window: &Window, near: Millis, names: &Names)
     if let Some(first) = first {
         out.extend_from_slice(&first.bytes());
     }
+    out.extend(hour);
 }
 
 fn read_window(bytes: &mut Reader<'_>, near: Millis, names: &Names) -> Option<Window> {
@@ -197,6 +229,9 @@ fn read_window(bytes: &mut Reader<'_>, near: Millis, names: &Names) -> Option<Wi
     if has(open::FIRST) {
         window.first = Some(EntryKey::from_bytes(bytes.take(ENTRY_KEY_BYTES)?)?);
     }
+    if has(open::HOUR) {
+        window.hour = Some(u8::from_le_bytes(bytes.array()?));
+    }
     let acts = [(open::RELEASED, Act::Release), (open::CANCELLED, Act::Cancel)];
     window.act = acts.into_iter().find(|(bit, _)| has(*bit)).map(|(_, act)| act);
     let holds = [(open::ONLINE, Held::Online), (open::QUIET, Held::Quiet), (open::CAP, Held::Cap)];
@@ -205,6 +240,22 @@ fn read_window(bytes: &mut Reader<'_>, near: Millis, names: &Names) -> Option<Wi
 }
 
 const ENTRY_KEY_BYTES: usize = 24;
+
+fn write_badge(out: &mut Vec<u8>, badge: &Badge, near: Millis, names: &Names) {
+    let Badge { plan, unseen: Unseen { days, since }, told, due } = badge;
+    names.plans.put(out, plan);
+    write_days(out, days);
+    put_signed(out, between(*since, near));
+    put_signed(out, between(*told, near));
+    write_instants(out, due.as_slice(), near);
+}
+
+fn read_badge(bytes: &mut Reader<'_>, near: Millis, names: &Names) -> Option<Badge> {
+    let (plan, days) = (names.plans.take(bytes)?, read_days(bytes)?.into_iter().collect());
+    let unseen = Unseen { days, since: read_instant(bytes, near)? };
+    let (told, due) = (read_instant(bytes, near)?, read_instants(bytes, near)?);
+    Some(Badge { plan, unseen, told, due: due.first().copied() })
+}
 
 fn write_told(out: &mut Vec<u8>, told: &Told, near: Millis, names: &Names) {
     let Told { plan, key, at, heard, row, until } = told;

@@ -4,6 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use model::{
     Channel, Day, EntryKey, EventKey, Mark, PlanName, ReadyId, What,
+    badge::{Badge, Unseen},
+    habit::Habit,
     hold::Held,
     person::{Act, Told, Waiting, Window},
     ready::Ready,
@@ -179,8 +181,14 @@ fn window() -> impl Strategy<Value = Window> {
     let held = option::of(select(vec![Held::Online, Held::Quiet, Held::Cap]));
     let after = option::of(any::<[u8; 16]>().prop_map(ReadyId));
     let rest = (any::<u32>(), option::of(at()), option::of(entry_key()), days());
-    (names, (at(), at(), at()), (act, held, after), rest).prop_map(
-        |((plan, plan_hash, key), (opening, due, last), (act, held, after), (heard, aim, first, days))| {
+    let hour = option::of(0_u8..24);
+    (names, (at(), at(), at(), hour), (act, held, after), rest).prop_map(
+        |(
+            (plan, plan_hash, key),
+            (opening, due, last, hour),
+            (act, held, after),
+            (heard, aim, first, days),
+        )| {
             Window {
                 plan,
                 plan_hash,
@@ -192,6 +200,7 @@ fn window() -> impl Strategy<Value = Window> {
                 held,
                 heard,
                 last,
+                hour,
                 aim,
                 first,
                 days,
@@ -220,6 +229,16 @@ fn ready() -> impl Strategy<Value = Ready> {
         expires: at,
         entries: Vec::new(),
         more: vec![3],
+        badge: None,
+    })
+}
+
+fn badge() -> impl Strategy<Value = Badge> {
+    (plan(), days(), at(), at(), option::of(at())).prop_map(|(plan, days, since, told, due)| Badge {
+        plan,
+        unseen: Unseen { days, since },
+        told,
+        due,
     })
 }
 
@@ -233,9 +252,17 @@ fn record() -> impl Strategy<Value = PersonRecord> {
     let counted = prop::collection::btree_map(word(), vec(at(), 0..3), 0..3);
     let seen = prop::collection::btree_map(word(), at(), 0..3);
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
-    let past = (dates, vec(told(), 0..3), counted, seen, rows);
+    let habit = vec((0_u8..24, any::<u8>()), 0..4).prop_map(Habit::of);
+    let badge = option::of(badge());
+    let past = (dates, vec(told(), 0..3), counted, seen, rows, habit, badge);
     (vec(window(), 0..3), moment, at(), at(), past).prop_map(
-        |(windows, (owed, waiting), last_opening, keep_until, (told_on, told, counted, seen, rows))| {
+        |(
+            windows,
+            (owed, waiting),
+            last_opening,
+            keep_until,
+            (told_on, told, counted, seen, rows, habit, badge),
+        )| {
             PersonRecord {
                 windows,
                 owed,
@@ -245,6 +272,8 @@ fn record() -> impl Strategy<Value = PersonRecord> {
                 told,
                 counted,
                 seen,
+                habit,
+                badge,
                 rows,
                 keep_until,
             }

@@ -40,6 +40,7 @@ fn whatever_would_have_it_wait_an_act_closes_it() {
             per: Per::Rolling { ms: DAY_MS },
             channel: Some(Channel::Email),
             kinds: vec![Kind::new("news").unwrap()],
+            tenants: vec![],
         });
         bench.record.counted.insert("one".into(), vec![Millis(1)]);
         bench.step(1, Input::Seen { surface: &"site".into(), at: Millis(1) });

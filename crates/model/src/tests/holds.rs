@@ -21,7 +21,7 @@ fn hours(from: u8, to: u8, then: Then) -> Quiet {
 }
 
 fn cap(name: &str, most: u8, per: Per) -> Cap {
-    Cap { name: name.into(), most, per, channel: Some(Channel::Email), kinds: vec![] }
+    Cap { name: name.into(), most, per, channel: Some(Channel::Email), kinds: vec![], tenants: vec![] }
 }
 
 fn check(change: impl FnOnce(&mut Plans), steps: &[Step], told: &str) {

@@ -89,6 +89,7 @@ fn ready(entries: Vec<ReadyEntry>) -> Ready {
         expires: Millis(i64::MAX),
         entries,
         more: vec![0, 0, 0],
+        badge: None,
     }
 }
 

@@ -156,14 +156,21 @@ struct InZone {
 
 fn schedule(plan: &Plan, now: Millis) -> Schedule {
     let (closes, zones) = match &plan.close {
-        Close::Calendar { at, on, zone, spread_ms } => {
+        Close::Calendar { at, on, zone, spread_ms, best } => {
             let (zones, whose): (Vec<&str>, _) = match zone {
                 ZoneRule::Person => (ZONES.to_vec(), "of the person's zone"),
                 ZoneRule::Fixed(zone) => (vec![zone], "of one zone"),
             };
             let spread =
                 if *spread_ms > 0 { format!(", spread over {}", length(*spread_ms)) } else { String::new() };
-            let closes = format!("{} at {:02}:{:02} {whose}{spread}", days(*on), at.hour, at.minute);
+            let best = best.map_or_else(String::new, |within| {
+                format!(
+                    ", or in the hour of {} to {} in which they come most",
+                    time(within.from),
+                    time(within.to)
+                )
+            });
+            let closes = format!("{} at {} {whose}{best}{spread}", days(*on), time(*at));
             (closes, zones.into_iter().map(|name| in_zone(name, *at, *on, now)).collect())
         }
         // Such a window has no hour of its own to show.
@@ -278,6 +285,10 @@ fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
     Ok(())
 }
 
+fn time(at: LocalTime) -> String {
+    format!("{:02}:{:02}", at.hour, at.minute)
+}
+
 fn row(zone: &InZone) -> [String; 4] {
     let next = |i: usize| zone.next.get(i).cloned().unwrap_or_default();
     [zone.zone.clone(), next(0), next(1), next(2)]
@@ -292,7 +303,8 @@ mod tests {
         let close = |at: (u8, u8), on: &[usize], zone: &str, spread_ms| {
             let zone = if zone == "person" { ZoneRule::Person } else { ZoneRule::Fixed(zone.to_owned()) };
             let at = LocalTime { hour: at.0, minute: at.1 };
-            Close::Calendar { at, on: Weekdays::new(on.iter().copied()).unwrap(), zone, spread_ms }
+            let on = Weekdays::new(on.iter().copied()).unwrap();
+            Close::Calendar { at, on, zone, spread_ms, best: None }
         };
         let check = |close: Close, closes: &str, in_berlin: &[&str]| {
             let plan = Plan::new(model::PlanName::new("p").unwrap(), model::Channel::Email, close);

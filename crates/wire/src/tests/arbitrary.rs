@@ -6,8 +6,10 @@ use model::{
     Because, Cell, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark,
     Millis, Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value,
     What, Why,
+    badge::{Badge, Unseen},
     delivery::{Delivery, Outcome},
     entry::DayKey,
+    habit::Habit,
     hold::Held,
     person::{Act, Owed, PersonRecord, Told, Waiting, Window},
     ready::{Ready, ReadyEntry},
@@ -162,9 +164,15 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
         |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
     );
     let whose = (tenant(), person(), plan(), text());
-    let how = (any::<bool>(), any::<u16>());
+    let how = (any::<bool>(), any::<u16>(), option::of(unseen()));
     (ready_id(), whose, (at(), at(), at()), how, (vec(entry, 0..4), vec(any::<u16>(), 0..3))).prop_map(
-        |(id, (tenant, person, plan, key), (opening, due, expires), (silent, attempt), (entries, more))| {
+        |(
+            id,
+            (tenant, person, plan, key),
+            (opening, due, expires),
+            (silent, attempt, badge),
+            (entries, more),
+        )| {
             Ready {
                 id,
                 tenant,
@@ -179,6 +187,7 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
                 expires,
                 entries,
                 more,
+                badge,
             }
         },
     )
@@ -211,22 +220,25 @@ fn open_window() -> impl Strategy<Value = Window> {
     let held = option::of(prop::sample::select(vec![Held::Online, Held::Quiet, Held::Cap]));
     let rest = (option::of(ready_id()), held, any::<u32>(), option::of(at()), option::of(entry_key()), days);
     // Often nothing came since it opened.
-    let instants = (at(), at(), option::of(at()));
+    let instants = (at(), at(), option::of(at()), option::of(0_u8..24));
     (plan(), any::<u64>(), text(), instants, act(), rest).prop_map(
-        |(plan, plan_hash, key, (opening, due, last), act, (after, held, heard, aim, first, days))| Window {
-            plan,
-            plan_hash,
-            key,
-            opening,
-            due,
-            act,
-            after,
-            held,
-            heard,
-            last: last.unwrap_or(opening),
-            aim,
-            first,
-            days,
+        |(plan, plan_hash, key, (opening, due, last, hour), act, (after, held, heard, aim, first, days))| {
+            Window {
+                plan,
+                plan_hash,
+                key,
+                opening,
+                due,
+                act,
+                after,
+                held,
+                heard,
+                last: last.unwrap_or(opening),
+                hour,
+                aim,
+                first,
+                days,
+            }
         },
     )
 }
@@ -236,17 +248,32 @@ fn told() -> impl Strategy<Value = Told> {
         .prop_map(|(plan, key, at, heard, row, until)| Told { plan, key, at, heard, row, until })
 }
 
+fn unseen() -> impl Strategy<Value = Unseen> {
+    let days = prop::collection::btree_set(any::<i32>().prop_map(Day), 0..5);
+    (days, at()).prop_map(|(days, since)| Unseen { days, since })
+}
+
+fn badge() -> impl Strategy<Value = Badge> {
+    (plan(), unseen(), at(), option::of(at())).prop_map(|(plan, unseen, told, due)| Badge {
+        plan,
+        unseen,
+        told,
+        due,
+    })
+}
+
 pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
     let owed = (any::<i32>(), mark()).prop_map(|(day, mark)| Owed { day: Day(day), mark });
     let waiting = (at(), ready()).prop_map(|(at, ready)| Waiting { at, ready });
     let dates = prop::collection::btree_map(plan(), any::<i32>(), 0..3);
     let counted = prop::collection::btree_map(text(), vec(at(), 0..4), 0..3);
     let seen = prop::collection::btree_map(text(), at(), 0..3);
-    let past = (dates, vec(told(), 0..3), counted, seen);
+    let habit = vec((0_u8..24, any::<u8>()), 0..3).prop_map(Habit::of);
+    let past = (dates, vec(told(), 0..3), counted, seen, habit, option::of(badge()));
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);
     (vec(open_window(), 0..3), vec(owed, 0..3), vec(waiting, 0..2), (at(), at()), past, rows).prop_map(
         |(windows, owed, waiting, (last_opening, keep_until), past, rows)| {
-            let (told_on, told, counted, seen) = past;
+            let (told_on, told, counted, seen, habit, badge) = past;
             PersonRecord {
                 windows,
                 owed,
@@ -256,6 +283,8 @@ pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
                 told,
                 counted,
                 seen,
+                habit,
+                badge,
                 rows,
                 keep_until,
             }

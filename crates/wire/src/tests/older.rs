@@ -45,7 +45,7 @@ impl Earlier {
 }
 
 /// Fields that came later: what has the first one gets the second with the value that it had all along.
-fn added() -> [(&'static str, &'static str, Value); 20] {
+fn added() -> [(&'static str, &'static str, Value); 24] {
     [
         ("because", "person", json!(null)),
         ("because", "score", json!(null)),
@@ -60,11 +60,15 @@ fn added() -> [(&'static str, &'static str, Value); 20] {
         ("plan_hash", "held", json!(null)),
         ("plan_hash", "heard", json!(0)),
         ("plan_hash", "last", json!(null)),
+        ("plan_hash", "hour", json!(null)),
         ("plan_hash", "aim", json!(null)),
         ("plan_hash", "first", json!(null)),
         ("told_on", "told", json!([])),
         ("told_on", "counted", json!([])),
         ("told_on", "seen", json!([])),
+        ("told_on", "habit", json!([])),
+        ("told_on", "badge", json!(null)),
+        ("expires", "badge", json!(null)),
         ("announcements", "windows", json!([])),
         ("full", "windows", json!([])),
     ]

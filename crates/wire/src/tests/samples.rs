@@ -8,8 +8,10 @@ use std::{
 use model::{
     Because, Channel, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Follow, Kind, Listed, Mark, Millis,
     Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value, What, Why,
+    badge::{Badge, Unseen},
     delivery::{Delivery, Outcome},
     entry::DayKey,
+    habit::Habit,
     hold::Held,
     person::{Act, Owed, PersonRecord, Told, Waiting, Window},
     ready::{Ready, ReadyEntry},
@@ -165,6 +167,7 @@ pub(super) fn ready() -> Ready {
             },
         ],
         more: vec![0, 2],
+        badge: Some(unseen()),
     }
 }
 
@@ -182,6 +185,7 @@ fn open_windows() -> Vec<Window> {
         held: Some(Held::Quiet),
         heard: 3,
         last: at("2026-11-20T10:07:00Z"),
+        hour: Some(21),
         aim: Some(at("2026-11-27T18:00:00Z")),
         first: Some(entry_key(1)),
         days: BTreeSet::from([Day::parse("2026-11-19").unwrap(), Day::parse("2026-11-20").unwrap()]),
@@ -194,6 +198,7 @@ fn open_windows() -> Vec<Window> {
         held: None,
         heard: 0,
         last: opening,
+        hour: None,
         aim: None,
         first: None,
         ..full.clone()
@@ -252,9 +257,21 @@ pub(super) fn window() -> PersonRecord {
             ("app".into(), at("2026-11-20T09:45:00Z")),
             ("site".into(), at("2026-11-19T20:00:00Z")),
         ]),
+        habit: Habit::of([(7, 12), (21, 3)]),
+        badge: Some(Badge {
+            plan: plan(),
+            unseen: unseen(),
+            told: at("2026-11-20T09:00:00Z"),
+            due: Some(at("2026-11-20T09:50:05Z")),
+        }),
         rows: BTreeMap::from([(Day::parse("2026-11-20").unwrap(), 12)]),
         keep_until: at("2026-12-01T00:00:00Z"),
     }
+}
+
+fn unseen() -> Unseen {
+    let days = ["2026-11-19", "2026-11-20"].map(|day| Day::parse(day).unwrap()).into();
+    Unseen { days, since: at("2026-11-19T18:00:00Z") }
 }
 
 fn by_hand(act: Act, key: Option<Arc<str>>) -> Inbox {

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use model::{
     Day, EntryKey, Millis, Person, PlanName, ReadyId, Tenant,
+    badge::{Badge, Unseen},
+    habit::Habit,
     hold::Held,
     person::{Act, PersonRecord, Told, Window},
 };
@@ -30,6 +32,8 @@ pub(super) fn read(bytes: &[u8], header: [u8; HEADER_BYTES]) -> Option<(Tenant, 
         told: rest.list(told)?,
         counted: rest.list(|rest| Some((rest.word()?, rest.list(Rest::instant)?)))?.into_iter().collect(),
         seen: rest.list(|rest| Some((rest.word()?, rest.instant()?)))?.into_iter().collect(),
+        habit: Habit::of(rest.list(|rest| Some((rest.small()?, rest.small()?)))?),
+        badge: rest.maybe(badge)?,
         rows: rest.list(|rest| Some((Day(rest.int()?), rest.count()?)))?.into_iter().collect(),
         keep_until: rest.instant()?,
     };
@@ -51,10 +55,18 @@ fn window(rest: &mut Rest<'_>) -> Option<Window> {
         held: rest.maybe(held)?,
         heard: rest.count()?,
         last: rest.maybe(Rest::instant)?.unwrap_or(opening),
+        hour: rest.maybe(Rest::small)?,
         aim: rest.maybe(Rest::instant)?,
         first: rest.maybe(|rest| EntryKey::from_bytes(&rest.array::<24>()?))?,
         days: rest.list(|rest| rest.int().map(Day))?.into_iter().collect(),
     })
+}
+
+fn badge(rest: &mut Rest<'_>) -> Option<Badge> {
+    let plan = plan(rest)?;
+    let days = rest.list(|rest| rest.int().map(Day))?.into_iter().collect();
+    let unseen = Unseen { days, since: rest.instant()? };
+    Some(Badge { plan, unseen, told: rest.instant()?, due: rest.maybe(Rest::instant)? })
 }
 
 fn held(rest: &mut Rest<'_>) -> Option<Held> {
@@ -72,7 +84,7 @@ fn told(rest: &mut Rest<'_>) -> Option<Told> {
         key: rest.word()?,
         at: rest.list(Rest::instant)?,
         heard: rest.instant()?,
-        row: u8::try_from(rest.int()?).ok()?,
+        row: rest.small()?,
         until: rest.instant()?,
     })
 }
@@ -114,6 +126,10 @@ impl<'a> Rest<'a> {
 
     fn int(&mut self) -> Option<i32> {
         i32::try_from(self.long()?).ok()
+    }
+
+    fn small(&mut self) -> Option<u8> {
+        u8::try_from(self.int()?).ok()
     }
 
     fn count(&mut self) -> Option<u32> {
