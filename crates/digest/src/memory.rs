@@ -6,6 +6,7 @@
 //! gets copies, decoded.
 
 mod bytes;
+mod due;
 mod index;
 mod names;
 mod packed;
@@ -46,6 +47,8 @@ pub struct Memory {
     names: Names,
     hasher: RandomState,
     windows: usize,
+    /// When it was last counted how many windows are due.
+    due_counted: Option<Millis>,
     /// Marks named by a committed turn that the store may not have.
     pub unwritten: Vec<(PersonKey, Owed)>,
     /// Marks that the store has, which the next turn takes off the records.

@@ -7,6 +7,7 @@ use runtime::metrics::Metrics;
 #[derive(Clone)]
 pub struct DigestMetrics {
     pub windows_open: IntGaugeVec,
+    pub windows_due: IntGaugeVec,
     pub persons_remembered: IntGaugeVec,
     pub windows_closed_total: IntCounterVec,
     pub readys_total: IntCounterVec,
@@ -20,6 +21,11 @@ impl DigestMetrics {
             windows_open: metrics.gauge(
                 "tidings_digest_open_windows",
                 "Windows that are open, by person partition; the sum is how many people are waiting to be told something.",
+                &["partition"],
+            )?,
+            windows_due: metrics.gauge(
+                "tidings_digest_due_windows",
+                "Windows whose instant has come and that are still open, by person partition; of 10,000 persons at most.",
                 &["partition"],
             )?,
             persons_remembered: metrics.gauge(

@@ -124,6 +124,8 @@ impl Work for Digest {
     async fn turn(&mut self, batch: &Batch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
         let now = Millis(self.ports.clock.now());
         self.write_owed(batch.partition).await?;
+        // Before anything that may fail: what is due and cannot be told is what one wants to see.
+        self.gauge_due(batch.partition, now);
         let memory = self.partitions.entry(batch.partition).or_default();
         let read = news::read(&batch.records, self.ports.catalogue.plans.have_badges(), now)?;
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
@@ -189,7 +191,7 @@ impl Digest {
         }
     }
 
-    fn gauge(&self, partition: u32) {
+    fn gauge(&mut self, partition: u32) {
         let (windows, persons) = self.partitions.get(&partition).map_or((0, 0), |m| (m.windows(), m.len()));
         let label = partition.to_string();
         let metrics = &self.ports.metrics;
@@ -201,6 +203,15 @@ impl Digest {
             .persons_remembered
             .with_label_values(&[label.as_str()])
             .set(i64::try_from(persons).unwrap_or(i64::MAX));
+        self.gauge_due(partition, Millis(self.ports.clock.now()));
+    }
+
+    fn gauge_due(&mut self, partition: u32, now: Millis) {
+        let due = self.partitions.get_mut(&partition).map_or(Some(0), |memory| memory.count_due(now));
+        if let Some(due) = due {
+            let gauge = self.ports.metrics.windows_due.with_label_values(&[partition.to_string()]);
+            gauge.set(i64::try_from(due).unwrap_or(i64::MAX));
+        }
     }
 }
 

@@ -52,6 +52,14 @@ impl Names {
         let tenant = self.tenants.take(&mut bytes)?;
         Some((tenant, Person::new(bytes.text()?).ok()?))
     }
+
+    /// What stands behind the key.
+    pub fn behind_key<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let mut bytes = Reader(bytes);
+        self.tenants.take(&mut bytes)?;
+        bytes.text()?;
+        Some(bytes.0)
+    }
 }
 
 /// Names of one sort.

@@ -112,6 +112,11 @@ pub fn windows(bytes: &[u8]) -> usize {
     bytes.number().and_then(|_| bytes.count()).unwrap_or(0)
 }
 
+/// Whether a record has marks or Readys, and so may want a turn for something else than a window.
+pub fn is_as_on_topic(bytes: &[u8]) -> bool {
+    Reader(bytes).number().is_none_or(|flags| flags & has::AS_ON_TOPIC != 0)
+}
+
 /// Reads a record.
 pub fn read(bytes: &[u8], names: &Names) -> anyhow::Result<PersonRecord> {
     let mut bytes = Reader(bytes);

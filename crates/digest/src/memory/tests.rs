@@ -30,6 +30,11 @@ impl Plain {
         self.0.iter().filter_map(|(key, record)| Some((record.next_due()?, key))).collect()
     }
 
+    fn due_windows(&self, at: Millis) -> usize {
+        let windows = self.0.values().flat_map(|record| &record.windows);
+        windows.filter(|window| window.due <= at).count()
+    }
+
     fn windows(&self) -> usize {
         self.0.values().map(|record| record.windows.len()).sum()
     }
@@ -45,6 +50,7 @@ fn check(memory: &mut Memory, plain: &Plain) {
         let by_then: Vec<_> = due.iter().filter(|(due, _)| *due <= at).collect();
         let all: Vec<_> = by_then.iter().map(|(_, key)| (*key).clone()).collect();
         assert_eq!(memory.due_at(at, usize::MAX).unwrap(), all);
+        assert_eq!(memory.due_windows(at, usize::MAX), plain.due_windows(at));
         // Where there is not room for all that are due at one instant, it may be any of them.
         let some = memory.due_at(at, 2).unwrap();
         let when = |key: &PersonKey| plain.0.get(key).and_then(PersonRecord::next_due);
