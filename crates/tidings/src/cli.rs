@@ -20,7 +20,7 @@ mod tests;
 pub use repartition::Repartition;
 pub use replay::Replay;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
-pub use tools::{Archive, Explain, Release, Windows};
+pub use tools::{Archive, Explain, Release, Shares, Windows};
 
 const AFTER: &str = "\
 Exit codes:
@@ -113,6 +113,9 @@ pub enum Command {
     /// Show what is open for a person: which windows, why and until when; release or cancel one
     #[command(after_help = tools::WINDOWS)]
     Windows(Windows),
+    /// Show what share of the entries of each day was told, what became of the others, and how many windows are due
+    #[command(after_help = tools::SHARES)]
+    Shares(Shares),
     /// Say why a person was or was not told of an event
     #[command(after_help = tools::EXPLAIN)]
     Explain(Explain),

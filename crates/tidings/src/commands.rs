@@ -22,6 +22,7 @@ mod release;
 mod repartition;
 mod replay;
 mod run;
+mod shares;
 mod show;
 mod tell;
 mod up;
@@ -61,6 +62,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),
         Command::Days(days) => days::run(&config, &days, out),
         Command::Windows(asked) => windows::run(&config, &asked, out),
+        Command::Shares(asked) => shares::run(&config, &asked, out),
         Command::Explain(explain) => explain::run(&config, &explain, out),
         Command::Release(release) => release::run(&config, &release, out),
         Command::Replay(replay) => replay::run(&config, &replay, out),

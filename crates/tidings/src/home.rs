@@ -167,6 +167,7 @@ impl Site {
             pages: Pages::new()?,
             archive: http::Desk::default(),
             replays: crate::replay::Desk::default(),
+            counts: http::Counts::default(),
             unsubscribe: http::Unsubscribe::new(self.secret.clone()),
         };
         let router = if self.rooms.contains(&Room::Ingest) { http::router } else { http::of_machines };

@@ -34,8 +34,10 @@ mod publish;
 mod quarantine;
 mod release;
 mod replay;
+mod shares;
 #[cfg(test)]
 mod tests;
+mod told;
 mod unsubscribe;
 pub mod waiting;
 mod way;
@@ -46,6 +48,7 @@ use guard::{Guard, Stopped};
 pub use admin::UPSTREAM_BYTES_MAX;
 pub use archive::Desk;
 pub use front::Front;
+pub use shares::Counts;
 pub use unsubscribe::Unsubscribe;
 pub use waiting::Waiting;
 
@@ -64,6 +67,7 @@ pub struct App {
     pub pages: page::Pages,
     pub archive: Desk,
     pub replays: crate::replay::Desk,
+    pub counts: Counts,
     pub unsubscribe: Unsubscribe,
 }
 
@@ -100,6 +104,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(way::routes())
         .merge(outbox::routes())
         .merge(person::routes())
+        .merge(told::routes())
         .merge(open::routes())
         .merge(publish::routes())
         .merge(quarantine::routes())

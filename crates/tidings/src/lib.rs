@@ -6,8 +6,8 @@
 //! the directory on which it stands, [`engines`] are the engines it has by its configuration, and [`home`] opens
 //! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
-//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`] and [`quarantine`] are views that the
-//! command line, the page and clients have in common. [`say`] writes,
+//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`shares`] and [`quarantine`] are views
+//! that the command line, the page and clients have in common. [`say`] writes,
 //! [`failure`] knows the exit codes.
 
 pub mod engines;
@@ -27,6 +27,7 @@ pub mod release;
 pub mod repartition;
 pub mod replay;
 pub mod scenario;
+pub mod shares;
 
 pub mod cli;
 pub mod client;

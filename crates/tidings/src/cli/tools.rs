@@ -1,4 +1,4 @@
-//! The tools of operators and of whoever asks why: release, archive, explain.
+//! The tools of operators and of whoever asks why: release, windows, shares, archive, explain.
 
 use std::path::PathBuf;
 
@@ -25,6 +25,15 @@ Examples:
   tidings windows ann
   tidings windows ann --release morning_mail
   tidings windows ann --cancel replies --key post:7";
+
+pub const SHARES: &str = "\
+Every entry of these days is looked at, by UTC days and as its rows are now: told on a channel at least, waiting, or ended, \
+with each reason. A house that runs is asked piece by piece and goes on with its work meanwhile. Of the open windows \
+it is said how many are due now, and within a minute, an hour and a day, by plan.
+
+Examples:
+  tidings shares
+  tidings shares --since 21d --json";
 
 pub const ARCHIVE: &str = "\
 Every row of the days before DAY goes to an Avro container file, and then the days are dropped, each as one \
@@ -94,6 +103,13 @@ fn pace(text: &str) -> Result<usize, String> {
         Ok(pace) => Ok(pace),
         Err(_) => Err("it is a whole number of windows, 1 or more".to_owned()),
     }
+}
+
+#[derive(Debug, Args)]
+pub struct Shares {
+    /// How far back, in days
+    #[arg(long, value_name = "DAYS", default_value = "7d", allow_hyphen_values = true)]
+    pub since: String,
 }
 
 #[derive(Debug, Args)]

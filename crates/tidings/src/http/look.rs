@@ -1,7 +1,7 @@
 //! How things look to people: instants, numbers, addresses.
 
 use jiff::Timestamp;
-use model::{Millis, civil::Zone};
+use model::{Day, Millis, civil::Zone};
 
 /// `Sat 21 Nov 2026, 10:05`, on the wall of a zone.
 pub fn instant(at: Millis, zone: &Zone) -> String {
@@ -16,6 +16,14 @@ pub fn clock(at: Millis, zone: &Zone) -> String {
     match Timestamp::from_millisecond(at.0) {
         Ok(at) => at.to_zoned(zone.clone()).strftime("%H:%M").to_string(),
         Err(_) => at.to_string(),
+    }
+}
+
+/// `Sat 21 Nov`.
+pub fn date(day: Day) -> String {
+    match Timestamp::from_millisecond(day.start().0) {
+        Ok(at) => at.to_zoned(Zone::UTC).strftime("%a %-d %b").to_string(),
+        Err(_) => day.to_string(),
     }
 }
 
@@ -93,6 +101,7 @@ mod tests {
             instant(Millis::parse("2026-11-21T10:05:59Z").unwrap(), &Zone::UTC),
             "Sat 21 Nov 2026, 10:05"
         );
+        assert_eq!(date(Day::parse("2026-11-01").unwrap()), "Sun 1 Nov");
         assert_eq!(until(59_999), "now");
         assert_eq!(until(90 * 60_000), "in 1 h 30 min");
         assert_eq!(until(25 * 3_600_000), "in 1 d 1 h");

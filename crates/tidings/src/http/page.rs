@@ -25,12 +25,14 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 10] = [
+const TEMPLATES: [(&str, &str); 12] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("way.html", include_str!("../../page/way.html")),
     ("outbox.html", include_str!("../../page/outbox.html")),
     ("mail.html", include_str!("../../page/mail.html")),
     ("person.html", include_str!("../../page/person.html")),
+    ("told.html", include_str!("../../page/told.html")),
+    ("bars.html", include_str!("../../page/bars.html")),
     ("publish.html", include_str!("../../page/publish.html")),
     ("quarantine.html", include_str!("../../page/quarantine.html")),
     ("clock.html", include_str!("../../page/clock.html")),
@@ -55,10 +57,11 @@ impl Pages {
 }
 
 /// The pages that the frame links to, by their path and name.
-const PLACES: [(&str, &str); 6] = [
+const PLACES: [(&str, &str); 7] = [
     ("/", "The way"),
     ("/outbox", "Outbox"),
     ("/person", "A person"),
+    ("/told", "Told"),
     ("/publish", "Publish"),
     ("/quarantine", "Quarantine"),
     ("/clock", "Clock"),
@@ -135,6 +138,7 @@ fn place_of(template: &str) -> &str {
         "way.html" => "/",
         "outbox.html" | "mail.html" => "/outbox",
         "person.html" => "/person",
+        "told.html" => "/told",
         "publish.html" => "/publish",
         "quarantine.html" => "/quarantine",
         "clock.html" => "/clock",

@@ -17,7 +17,7 @@ use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
 use wire::{token::Secret, topics};
 
-use super::{App, Desk, Unsubscribe, guard::Guard, page::Pages, router, windows};
+use super::{App, Counts, Desk, Unsubscribe, guard::Guard, page::Pages, router, windows};
 use crate::{
     config::ApiKey,
     datadir::{DemoClock, random_hex},
@@ -27,6 +27,7 @@ use crate::{
 
 mod entries;
 mod open;
+mod shares;
 mod tools;
 mod unsubscribe;
 
@@ -61,6 +62,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         pages: Pages::new().unwrap(),
         archive: Desk::default(),
         replays: crate::replay::Desk::default(),
+        counts: Counts::default(),
         unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
@@ -124,6 +126,8 @@ async fn every_page_answers_and_lets_nothing_run() {
         "/outbox",
         "/person",
         "/person?id=ann",
+        "/told",
+        "/told?days=21",
         "/publish",
         "/publish?event=maker.changed",
         "/quarantine",
@@ -452,6 +456,8 @@ async fn machines_are_told_lag_and_health() {
         }
     };
     tokio::time::timeout(std::time::Duration::from_secs(30), measured).await.expect("no lag is told");
+    let due = "tidings_digest_due_windows{partition=\"0\"} 0";
+    assert!(door.get("/metrics").await.text.contains(due), "nobody says what is due");
     door.ground.house.stop().await.unwrap();
     assert_eq!(door.get("/health/ready").await.status, StatusCode::SERVICE_UNAVAILABLE);
 }

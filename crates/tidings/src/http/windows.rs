@@ -11,7 +11,7 @@ use topic::Topics;
 use wire::topics;
 
 /// Records that one look reads at most; a house with more has better tools than a page.
-pub(super) const RECORDS_MAX: usize = 20_000;
+pub const RECORDS_MAX: usize = 20_000;
 const PAGE: usize = 2_000;
 
 /// What the log remembers of persons.

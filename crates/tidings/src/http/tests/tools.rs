@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use topic::{NewRecord, Topics as _};
 use wire::{token::Secret, topics};
 
-use super::{Answer, App, Desk, Door, Pages, Unsubscribe, door, router};
+use super::{Answer, App, Counts, Desk, Door, Pages, Unsubscribe, door, router};
 use crate::testing::SECRET;
 
 impl Door {
@@ -43,6 +43,7 @@ async fn only_who_shows_the_token_is_served() {
         (Method::POST, "/admin/release"),
         (Method::GET, "/admin/windows?person=ann"),
         (Method::POST, "/admin/windows"),
+        (Method::GET, "/admin/shares?since=7d"),
         (Method::GET, "/admin/explain?person=ann&event=item:1"),
         (Method::GET, "/admin/archive"),
         (Method::POST, "/admin/archive"),
@@ -125,6 +126,7 @@ impl Door {
             pages: Pages::new().unwrap(),
             archive: Desk::default(),
             replays: crate::replay::Desk::default(),
+            counts: Counts::default(),
             unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
         });
         Self { ground, router: router(app.clone(), &[]), app, _dir }
