@@ -91,7 +91,7 @@ fn heard(read: &mut Read, inbox: Inbox) {
         Inbox::Fact(Fact::Follow(_)) => return,
         Inbox::Feedback(feedback) => ((feedback.tenant, feedback.person), News::Read { at: feedback.at }),
         Inbox::Delivery(delivery) => {
-            ((delivery.tenant.clone(), delivery.person.clone()), News::Delivered(Box::new(delivery)))
+            ((delivery.tenant.clone(), delivery.person.clone()), News::Delivered(delivery))
         }
         Inbox::Seen { tenant, person, surface, at } => ((tenant, person), News::Seen { surface, at }),
         Inbox::ByHand { tenant, person, act, plan, key, at } => {

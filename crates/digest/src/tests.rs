@@ -272,7 +272,7 @@ impl World {
             at: Millis(self.clock.now()),
             outcome,
         };
-        self.append(topics::INBOX, wire::inbox::encode(&Inbox::Delivery(delivery)).unwrap()).await;
+        self.append(topics::INBOX, wire::inbox::encode(&Inbox::Delivery(Box::new(delivery))).unwrap()).await;
     }
 
     /// A work of `author:1` for so many persons of one partition.

@@ -435,7 +435,7 @@ fn inbox_record(delivery: Delivery, partitions: Partitions) -> anyhow::Result<Ne
         topic: topics::INBOX.into(),
         partition: partitions.of_person(&delivery.tenant, &delivery.person),
         key: wire::key::person(&delivery.tenant, &delivery.person),
-        value: Some(wire::inbox::encode(&Inbox::Delivery(delivery))?),
+        value: Some(wire::inbox::encode(&Inbox::Delivery(Box::new(delivery)))?),
         headers: Vec::new(),
     })
 }

@@ -21,7 +21,7 @@ use crate::{
 pub enum Inbox {
     Fact(Fact),
     Feedback(Feedback),
-    Delivery(Delivery),
+    Delivery(Box<Delivery>),
     /// Somebody released or cancelled the person's windows under a plan by hand.
     ByHand {
         tenant: Tenant,
@@ -197,7 +197,7 @@ impl<'a> InboxDto<'a> {
                 state: to_state(state)?,
             }),
             BodyDto::Feedback(feedback) => Inbox::Feedback(feedback.model()?),
-            BodyDto::Delivery(delivery) => Inbox::Delivery(delivery.model()?),
+            BodyDto::Delivery(delivery) => Inbox::Delivery(Box::new(delivery.model()?)),
             BodyDto::Release(ReleaseDto { tenant, person, plan, at, key, cancels }) => Inbox::ByHand {
                 tenant: Tenant::new(&tenant)?,
                 person: Person::new(&person)?,

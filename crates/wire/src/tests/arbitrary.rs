@@ -319,7 +319,17 @@ pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
     let delivery = (ready_id(), whose, any::<u16>(), at(), outcome()).prop_map(
         |(ready, (tenant, person, plan, key), attempt, at, outcome)| {
             let channel = Channel::Email;
-            Inbox::Delivery(Delivery { ready, tenant, person, plan, key, channel, attempt, at, outcome })
+            Inbox::Delivery(Box::new(Delivery {
+                ready,
+                tenant,
+                person,
+                plan,
+                key,
+                channel,
+                attempt,
+                at,
+                outcome,
+            }))
         },
     );
     let act = prop::sample::select(vec![Act::Release, Act::Cancel]);

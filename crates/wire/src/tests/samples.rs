@@ -282,7 +282,7 @@ fn by_hand(act: Act, key: Option<Arc<str>>) -> Inbox {
 /// One of each, and each outcome; the first is the golden's.
 pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
     let delivery = |outcome| {
-        Inbox::Delivery(Delivery {
+        Inbox::Delivery(Box::new(Delivery {
             ready: ready().id,
             tenant: tenant(),
             person: person("ann"),
@@ -292,7 +292,7 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
             attempt: 1,
             at: at("2026-11-21T08:00:02Z"),
             outcome,
-        })
+        }))
     };
     let left = vec![(entry_key(1), Why::NoLongerTrue), (entry_key(2), Why::ToldElsewhere)];
     let feedback = |what| {

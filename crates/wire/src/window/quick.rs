@@ -157,6 +157,7 @@ impl<'a> Rest<'a> {
         }
     }
 
+    #[allow(clippy::option_option, reason = "a null that was read is not what could not be read")]
     fn maybe<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.long()? {
             0 => Some(None),
