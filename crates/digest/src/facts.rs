@@ -9,7 +9,8 @@ use catalogue::{
     windows::Thing,
 };
 use model::{
-    Because, Day, DayView, EntryKey, EntryView, Millis, Reason, Row, State, SubjectRef, Value, Why, World,
+    Because, Day, DayView, EntryKey, EntryView, Fate, Millis, Reason, Row, State, SubjectRef, Value, Why,
+    World,
     closing::Candidate,
     entry::DayKey,
     fault::{self, Fault},
@@ -102,7 +103,6 @@ impl Facts {
     ) -> (Vec<Candidate>, Others) {
         let reader = self.reader(key);
         let Some(window) = open.last() else { return Default::default() };
-        let reached = reachable(&reader, plan.channel);
         let said = self.said(key, window, record, plan);
         let days: BTreeSet<Day> = open.iter().flat_map(|window| &window.days).copied().collect();
         let view = self.view(key, days.into_iter(), record);
@@ -114,52 +114,34 @@ impl Facts {
         };
         // A plan that follows others tells what those are for.
         let firsts = catalogue.plans.firsts_of(plan);
+        let reached = reachable(&reader, plan.channel);
+        let closing = Closing { open, plan, firsts, followed, reader, reached, catalogue };
         let repeats = |at| plan.first == First::Both && window.first == Some(at);
         for (at, entry) in view.entries() {
             let repeated = repeats(at) && !entry.waits(plan.channel);
-            if !(entry.waits(plan.channel) || repeated) {
+            let Some(subject) = entry.subject().filter(|_| entry.waits(plan.channel) || repeated) else {
                 continue;
-            }
-            let Some(subject) = entry.subject() else { continue };
-            let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
-            let of = Of { entry, subject, state, profile: reader.profile };
-            let mut aim = None;
-            let holding = |reasons: &BTreeSet<Reason>| {
-                let told = Told { subject, actor: entry.actor(), reasons };
-                still(&self.world, &reader, &told, catalogue)
             };
-            let holds = match of.ours(open, (plan, &firsts), catalogue) {
-                Ours::Others(_) if repeated => continue,
-                Ours::Others(wanted) => {
+            let told =
+                closing.followed.iter().flat_map(|of| entry.tellers(of.channel)).map(|(_, at)| at).max();
+            let (holds, aim) = match self.judge(&closing, entry, subject, told) {
+                Judged::Others(_) if repeated => continue,
+                Judged::Others(wanted) => {
                     others.extend(wanted.into_iter().map(|wanted| (wanted, at.day())));
                     continue;
                 }
-                Ours::Nobodys => Err(Why::KindGone),
-                Ours::These(ours) => {
-                    aim = ours.aim;
-                    let held = reached.and_then(|()| holding(&ours.reasons));
-                    // What does not hold here may hold for another plan of the channel: then it ends for neither.
-                    let apart = ours.beside.into_iter().filter(|_| held.is_err() && reached.is_ok());
-                    let apart =
-                        apart.filter(|(_, reason)| holding(&BTreeSet::from([reason.clone()])).is_ok());
-                    let before = others.len();
-                    others.extend(apart.map(|(wanted, _)| (wanted, at.day())));
-                    if others.len() > before {
-                        continue;
-                    }
-                    held
-                }
+                Judged::Ours(holds, aim) => (holds, aim),
             };
             let (reasons, holds) = match holds {
                 Ok(_) if said.told.contains(subject) => (Vec::new(), Err(Why::ToldBefore)),
                 Ok(reasons) => (reasons, Ok(())),
                 Err(why) => (Vec::new(), Err(why)),
             };
-            let rank = self.rank(&reader, subject, at, &reasons, plan);
+            let rank = self.rank(&closing.reader, subject, at, &reasons, plan);
             let awaits = said.waiting.contains(subject);
-            let (subject, maybe) = (subject.clone(), entry.maybe_sent());
+            let (subject, maybe, key) = (subject.clone(), entry.maybe_sent(), at);
             candidates.push(Candidate {
-                key: at,
+                key,
                 subject,
                 reasons,
                 rank,
@@ -168,10 +150,44 @@ impl Facts {
                 awaits,
                 aim,
                 repeated,
-                told: followed.iter().flat_map(|of| entry.tellers(of.channel)).map(|(_, at)| at).max(),
+                told,
             });
         }
         (candidates, others)
+    }
+
+    /// Whether an entry is told here, and if so whether it still holds. What does not hold here may hold for another
+    /// plan of the channel: then it ends for neither.
+    fn judge(
+        &self,
+        closing: &Closing<'_>,
+        entry: &EntryView,
+        subject: &SubjectRef,
+        told: Option<Millis>,
+    ) -> Judged {
+        let Closing { open, plan, firsts, reader, catalogue, .. } = closing;
+        let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
+        let of = Of { entry, subject, state, profile: reader.profile };
+        let These { reasons, aim, beside } = match of.ours(open, (plan, firsts), catalogue) {
+            Ours::These(these) => these,
+            Ours::Others(wanted) => return Judged::Others(wanted),
+            Ours::Nobodys => return Judged::Ours(Err(Why::KindGone), None),
+        };
+        if let Err(why) = closing.reached {
+            return Judged::Ours(Err(why), aim);
+        }
+        let holding = |reasons: &BTreeSet<Reason>| {
+            still(&self.world, reader, &Told { subject, actor: entry.actor(), reasons }, catalogue)
+        };
+        let held = match closing.ended_before(entry).filter(|_| told.is_none()) {
+            Some(why) => Err(why),
+            None => holding(&reasons),
+        };
+        let holds_beside =
+            |(_, reason): &(Wanted, Reason)| holding(&BTreeSet::from([reason.clone()])).is_ok();
+        let beside = beside.into_iter().filter(|_| held.is_err()).filter(holds_beside);
+        let beside: Vec<Wanted> = beside.map(|(wanted, _)| wanted).collect();
+        if beside.is_empty() { Judged::Ours(held, aim) } else { Judged::Others(beside) }
     }
 
     /// The subjects that messages on this channel say, where the plan says each once within its look-back.
@@ -235,6 +251,34 @@ impl Facts {
     }
 }
 
+/// Windows that close together, and what their entries are judged by.
+struct Closing<'a> {
+    open: &'a [&'a Window],
+    plan: &'a Plan,
+    firsts: Vec<&'a Plan>,
+    /// The plans that it follows.
+    followed: Vec<&'a Plan>,
+    reader: Reader<'a>,
+    reached: Result<(), Why>,
+    catalogue: &'a Catalogue,
+}
+
+impl Closing<'_> {
+    /// Why an entry ended for good on a channel that was to tell it first: then it ends here too.
+    fn ended_before(&self, entry: &EntryView) -> Option<Why> {
+        let fates = self.followed.iter().map(|of| entry.fate(of.channel));
+        let mut ended = fates.filter_map(|fate| if let Fate::Ended(why) = fate { Some(why) } else { None });
+        ended.find(|why| matches!(why, Why::SeesItself | Why::TooFew | Why::ToldBefore))
+    }
+}
+
+/// What becomes of an entry at a closing.
+enum Judged {
+    /// With the instant that it is about.
+    Ours(Result<Vec<Reason>, Why>, Option<Millis>),
+    Others(Vec<Wanted>),
+}
+
 /// Subjects that messages say.
 #[derive(Default)]
 struct Said {
@@ -296,17 +340,15 @@ impl Of<'_> {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
             let (subject, actor) = (self.subject, self.entry.actor());
             let thing = Thing { kind: &kind.name, subject, actor, state: self.state };
-            for (channel, wanted) in catalogue
-                .plans_for(kind, self.profile)
-                .into_iter()
-                .map(|plan| (plan.channel, thing.wanted(plan)))
-            {
+            for told_by in catalogue.plans_for(kind, self.profile) {
+                let wanted = thing.wanted(told_by);
                 let is_open = || gathers || open.iter().any(|window| wanted.key == window.key);
                 if firsts.iter().any(|first| wanted.plan == first.name) && is_open() {
                     reasons.insert(reason.clone());
                     aims.extend(wanted.aim);
                 } else {
-                    if channel == plan.channel {
+                    // A plan that follows is no one's to hand to: its windows open when the other has told.
+                    if told_by.channel == plan.channel && told_by.follows.is_none() {
                         beside.push((wanted.clone(), reason.clone()));
                     }
                     others.push(wanted);

@@ -54,12 +54,6 @@ impl Candidate {
         self.reasons.iter().filter_map(|reason| plan.section_of(&reason.kind)).min()
     }
 
-    /// Whether it ends because the channel does not reach the person, though it holds.
-    fn is_unreached(&self) -> bool {
-        let lost = [Why::NoAddress, Why::Unsubscribed, Why::QuietHours, Why::OverCap];
-        self.holds.is_err_and(|why| lost.contains(&why))
-    }
-
     /// Whether a message of the plan would tell it.
     fn is_told_by(&self, plan: &Plan) -> bool {
         self.holds.is_ok() && !self.awaits && !self.repeated && self.section(plan).is_some()
@@ -136,8 +130,6 @@ pub(crate) fn close(
     }
     record.windows.remove(index);
     record.windows.retain(|open| !joined.contains(open));
-    let lost: BTreeSet<Day> =
-        candidates.iter().filter(|one| one.is_unreached()).map(|one| one.key.day()).collect();
     let mut sorted = sort(with_repeated(candidates), plan, plan.oldest(window.due));
     // A date is told once, also if the last call of a day comes later on a date that has been told.
     let again = due.date.zip(told_on).is_some_and(|(date, told)| told >= date);
@@ -154,8 +146,10 @@ pub(crate) fn close(
         hold::note(record, plan, at);
     }
     let id = ready_id(window, at);
-    if !lost.is_empty() {
-        escalate::after(record, plan, &window.key, &lost, None, at);
+    // Whoever follows tells what did not reach the person here, and ends with it what ended.
+    let ended: BTreeSet<Day> = sorted.ended.iter().map(|(key, _)| key.day()).collect();
+    if !ended.is_empty() {
+        escalate::after(record, plan, &window.key, &ended, None, at);
     }
     carry(record, plan, window, &sorted.carried, rest, told.then_some(id), at);
     if !told {

@@ -137,7 +137,7 @@ pub struct PersonRecord {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Window {
     pub plan: PlanName,
-    /// The plan's rules as they were when the window opened.
+    /// The plan's rules as they were when something was announced to it last.
     pub plan_hash: u64,
     pub key: Arc<str>,
     pub opening: Millis,

@@ -183,6 +183,9 @@ pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, mut news: News, at: &
 /// A window with what was announced to it.
 fn joined(mut window: Window, news: News, plan: &Plan, record: &PersonRecord, at: &At<'_>) -> Window {
     let is_new = window.days.is_empty();
+    // A window goes on under the rules that its plan has by now.
+    let is_changed = window.plan_hash != plan.hash;
+    window.plan_hash = plan.hash;
     window.days.extend(news.days);
     while window.days.len() > WINDOW_DAYS_MAX {
         window.days.pop_first();
@@ -191,7 +194,9 @@ fn joined(mut window: Window, news: News, plan: &Plan, record: &PersonRecord, at
     window.last = window.last.max(at.now);
     window.aim = window.aim.into_iter().chain(news.aim).min();
     let past = Past::of(record, &window);
-    if is_new || !(window.is_acted_on() || plan.close.is_calendar()) {
+    if is_changed && !is_new && !window.is_acted_on() {
+        window.due = due::retimed(plan, &window, past, at);
+    } else if is_new || !(window.is_acted_on() || plan.close.is_calendar()) {
         window.due = due::due(plan, &window, past, window.opening, at).at;
     } else if let Some(sooner) = due::sooner(plan, &window, past) {
         // The instant of a calendar stays, and is asked for its zone when it has come.

@@ -36,7 +36,7 @@ impl Memory {
         match packed::windows(bytes) {
             0 => 0,
             // Nearly everybody has one and waits for nothing else: then it is the one that is due.
-            1 if !packed::is_as_on_topic(bytes) => 1,
+            1 if !packed::has_more(bytes) => 1,
             _ => {
                 let record = packed::read(bytes, &self.names);
                 record.map_or(0, |record| record.windows.iter().filter(|window| window.due <= at).count())

@@ -112,9 +112,9 @@ pub fn windows(bytes: &[u8]) -> usize {
     bytes.number().and_then(|_| bytes.count()).unwrap_or(0)
 }
 
-/// Whether a record has marks or Readys, and so may want a turn for something else than a window.
-pub fn is_as_on_topic(bytes: &[u8]) -> bool {
-    Reader(bytes).number().is_none_or(|flags| flags & has::AS_ON_TOPIC != 0)
+/// Whether a record has marks, Readys or a badge, and so may want a turn for something else than a window.
+pub fn has_more(bytes: &[u8]) -> bool {
+    Reader(bytes).number().is_none_or(|flags| flags & (has::AS_ON_TOPIC | has::BADGE) != 0)
 }
 
 /// Reads a record.
