@@ -334,20 +334,22 @@ impl Of<'_> {
     /// by then, and the subject may have changed.
     fn ours(&self, open: &[&Window], (plan, firsts): (&Plan, &[&Plan]), catalogue: &Catalogue) -> Ours {
         let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
-        let mut beside = Vec::new();
+        let (mut beside, mut is_known) = (Vec::new(), false);
         let gathers = plan.follows.is_some() && plan.key.is_empty();
         for reason in &self.entry.reasons {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
             let (subject, actor) = (self.subject, self.entry.actor());
             let thing = Thing { kind: &kind.name, subject, actor, state: self.state };
             for told_by in catalogue.plans_for(kind, self.profile) {
+                is_known = true;
                 let wanted = thing.wanted(told_by);
                 let is_open = || gathers || open.iter().any(|window| wanted.key == window.key);
                 if firsts.iter().any(|first| wanted.plan == first.name) && is_open() {
                     reasons.insert(reason.clone());
                     aims.extend(wanted.aim);
-                } else {
-                    // A plan that follows is no one's to hand to: its windows open when the other has told.
+                } else if self.entry.waits(told_by.channel) {
+                    // What is over on its own channel wants no window there. And a plan that follows is no one's to
+                    // hand to: its windows open when the other has told.
                     if told_by.channel == plan.channel && told_by.follows.is_none() {
                         beside.push((wanted.clone(), reason.clone()));
                     }
@@ -355,10 +357,10 @@ impl Of<'_> {
                 }
             }
         }
-        match (others.is_empty(), reasons.is_empty()) {
+        match (is_known, reasons.is_empty()) {
             (_, false) => Ours::These(These { reasons, aim: aims.into_iter().min(), beside }),
-            (false, true) => Ours::Others(others),
-            (true, true) => Ours::Nobodys,
+            (true, true) => Ours::Others(others),
+            (false, true) => Ours::Nobodys,
         }
     }
 }

@@ -4,6 +4,10 @@ use std::process::ExitCode;
 
 use tidings::commands;
 
+/// Requests and turns are many small things that one thread makes and another drops, which the usual allocator is slow at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match commands::main() {
         Ok(()) => ExitCode::SUCCESS,
