@@ -307,7 +307,10 @@ fn remember(record: &mut PersonRecord, plan: &Plan, window: &Window, at: &At<'_>
     }
     let same = |told: &Told| told.plan == plan.name && told.key == window.key;
     let before = record.told.iter().position(same).map(|place| record.told.remove(place));
-    record.told.retain(|told| told.until > at.now);
+    // What a window opened beside is remembered as long as it is open: it asks again whether it goes alone.
+    let is_open =
+        |told: &Told| record.windows.iter().any(|open| open.plan == told.plan && open.key == told.key);
+    record.told.retain(|told| told.until > at.now || is_open(told));
     let is_anew = |before: &Told| plan.rest.is_some_and(|rest| due::is_anew(&rest, window, before));
     let row = before.as_ref().filter(|before| !is_anew(before)).map_or(0, |before| before.row);
     let mut instants = before.map(|before| before.at).unwrap_or_default();

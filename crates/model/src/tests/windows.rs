@@ -162,6 +162,27 @@ fn few_go_alone_and_more_are_gathered() {
 }
 
 #[test]
+fn who_waits_since_something_was_told_lately_waits_on_when_that_is_long_ago() {
+    let alone = Some(Alone { most: 1, within_ms: 5 * MINUTE });
+    let mut bench = Bench::with(|plan| (plan.close, plan.alone) = (after(10), alone));
+    // Something comes, and is told if it goes alone.
+    let mut come = |minute: i64, key: &str| {
+        let now = minute * MINUTE;
+        bench.announce_to(now, 0, key, None);
+        let window = bench.record.windows.iter().find(|window| *window.key == *key).unwrap().clone();
+        let candidates = vec![candidate(now, 1, "work:1", Ok(()))];
+        if window.due.0 <= now {
+            bench.step(now, Input::Due { window: &window, joined: &[], candidates, live: None });
+        }
+        window.due.0 / MINUTE
+    };
+    assert_eq!(come(1, "a"), 1);
+    assert_eq!(come(5, "a"), 15);
+    assert_eq!(come(7, "b"), 7, "what is told now makes room among what is remembered");
+    assert_eq!(come(8, "a"), 15);
+}
+
+#[test]
 fn it_rests_after_each_message() {
     let even = |plan: &mut Plan| (plan.close, plan.rest) = (after(0), Some(rest(240, 1, 240, 240)));
     check(even, &[0, 60, 70, 250], "0: 0; 240: 60 70; 480: 250;");
