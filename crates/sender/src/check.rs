@@ -7,7 +7,7 @@ use catalogue::{
     truth::{Reader, Told, reachable, still},
 };
 use model::{
-    DayView, EntryKey, Fate, Millis, Reason, State, Why, World,
+    DayView, EntryKey, Fate, Millis, ReadyId, Reason, State, Why, World,
     device::{self, Platform},
     fault::{self, Fault},
     ready::{Ready, ReadyEntry},
@@ -86,6 +86,8 @@ fn holds(
     // The marks of the Ready in hand are not held against it.
     match seen.fate_but(ready.channel, Some(ready.id)) {
         Fate::Waiting { .. } => {}
+        // The first of a window may be told again beside the others; nothing else has been told by its first part.
+        Fate::Told { ready: by } if by == first_of(ready) => {}
         Fate::Told { .. } => return Err(Why::ToldElsewhere),
         Fate::Read | Fate::Cleared => return Err(Why::SeenBefore),
         Fate::Ended(why) => return Err(why),
@@ -97,6 +99,12 @@ fn holds(
     }
     let told = Told { subject: &entry.subject, actor: seen.actor(), reasons: &reasons };
     still(world, &facts.reader(ready), &told, catalogue)
+}
+
+/// The Ready that told the first of a window before its others.
+fn first_of(ready: &Ready) -> ReadyId {
+    let Ready { tenant, person, plan, key, opening, .. } = ready;
+    model::ready::id(tenant, person, plan, key, *opening, 0)
 }
 
 /// Facts by Ready, in the order of a batch.
