@@ -106,9 +106,9 @@ impl House {
         self.ready()
     }
 
-    /// Waits until all processes are ready.
+    /// Waits until all processes that run are ready.
     pub fn ready(&self) -> Result<()> {
-        for process in &self.processes {
+        for process in self.processes.iter().filter(|process| process.runs()) {
             until(OPENING, &|| Ok(process.ended().is_some() || process.is_ready()))
                 .with_context(|| process.said())?;
         }
@@ -158,6 +158,18 @@ impl House {
         }
     }
 
+    /// Closes the window of one person; says whether there is one.
+    pub fn release_one(&self, plan: &str, person: &str) -> Result<bool> {
+        let answer = self.door().ordered("/admin/release", &json!({ "plan": plan, "person": person }))?;
+        Ok(answer["released"] == 1)
+    }
+
+    /// What a person has open, as the command line sees it.
+    pub fn windows(&self, person: &str) -> Result<Vec<Value>> {
+        let mut found = self.door().asked(&format!("/admin/windows?person={person}"))?;
+        Ok(found["windows"].as_array_mut().map(std::mem::take).unwrap_or_default())
+    }
+
     /// A person's days, as the command line sees them.
     pub fn days(&self, person: &str) -> Result<Value> {
         self.door().asked(&format!("/admin/days?person={person}"))
@@ -168,9 +180,14 @@ impl House {
         self.door().asked("/admin/quarantine")
     }
 
+    /// How far each stage is.
+    pub fn stages(&self) -> Result<Value> {
+        self.door().asked("/admin/stages")
+    }
+
     /// Records that are not read yet, over all stages.
     pub fn lag(&self) -> Result<u64> {
-        let stages = self.door().asked("/admin/stages")?;
+        let stages = self.stages()?;
         let stages = stages.as_array().context("no stages")?;
         Ok(stages.iter().filter_map(|stage| stage["lag"].as_u64()).sum())
     }

@@ -20,6 +20,7 @@ mod nonsense;
 mod process;
 mod told;
 mod upstream;
+mod windows;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())

@@ -70,6 +70,21 @@ impl Process {
         }
     }
 
+    /// Has it end in good order.
+    pub fn stop(&self) -> Result<()> {
+        let mut child = self.child().take().context("it was not started")?;
+        let asked = Command::new("kill").args(["-s", "TERM"]).arg(child.id().to_string()).status()?;
+        ensure!(asked.success(), "nobody to end: {}", self.said());
+        let status = child.wait()?;
+        ensure!(status.success(), "it ended with {status}: {}", self.said());
+        Ok(())
+    }
+
+    /// Whether it was started and neither killed nor stopped since.
+    pub fn runs(&self) -> bool {
+        self.child().is_some()
+    }
+
     /// A signal by its name, such as STOP.
     pub fn signal(&self, name: &str) -> Result<()> {
         let pid = self.child().as_ref().context("it was not started")?.id();

@@ -16,21 +16,23 @@ pub type Counts = BTreeMap<(String, String), usize>;
 /// Of each person and each subject: a line for each entry, in the order in which they were told.
 pub type Canonical = BTreeMap<(String, String), Vec<String>>;
 
-/// A mail that left.
+/// A mail that left, or a push.
+#[derive(Clone, Debug)]
 pub struct Mail {
     /// When its window closed; a second is the finest that a mail can say.
-    closed: i64,
-    to: String,
-    plan: String,
+    pub closed: i64,
+    pub to: String,
+    pub plan: String,
+    pub is_push: bool,
     /// What its items are called, in their order.
-    items: Vec<String>,
+    pub items: Vec<String>,
 }
 
 /// The mails of an outbox, read as they come.
 #[derive(Default)]
 pub struct Mails {
     read: HashMap<PathBuf, String>,
-    by_ready: HashMap<String, Mail>,
+    pub by_ready: HashMap<String, Mail>,
 }
 
 impl Mails {
@@ -78,11 +80,14 @@ fn parse(raw: &[u8]) -> Result<(String, Mail)> {
     };
     let text = mail.body_text(0).context("no text")?;
     let items = text.lines().filter_map(|line| line.strip_prefix("- ")).map(|item| item.trim().to_owned());
+    // A push is from nobody, and has no lines: its headline is its plan, and each word an item.
+    let is_push = mail.header("X-Tidings-Channel").is_some();
     let read = Mail {
         closed: mail.date().context("no date")?.to_timestamp(),
         to: address(mail.to()),
-        plan: address(mail.from()),
-        items: items.collect(),
+        plan: if is_push { mail.subject().unwrap_or_default().to_owned() } else { address(mail.from()) },
+        is_push,
+        items: if is_push { text.split_whitespace().map(str::to_owned).collect() } else { items.collect() },
     };
     Ok((ready.trim().to_owned(), read))
 }
@@ -99,12 +104,18 @@ pub fn missing(found: &Counts, owed: &Counts) -> Vec<(String, String)> {
     open.map(|(of, _)| of.clone()).take(5).collect()
 }
 
+/// That nothing was handed over twice.
+pub fn once(outbox: &Path) -> Result<()> {
+    let log = fs::read_to_string(outbox.join("accepted.log"))?;
+    let again = log.lines().find(|line| line.ends_with(" again"));
+    ensure!(again.is_none(), "a mail was handed over twice: {again:?}");
+    Ok(())
+}
+
 /// What became of every entry of these persons. An error says where days and mails contradict each other, or
 /// where a mail left twice.
 pub fn canonical(house: &House, mails: &Mails, persons: &[String]) -> Result<Canonical> {
-    let log = fs::read_to_string(house.outbox().join("accepted.log"))?;
-    let again = log.lines().find(|line| line.ends_with(" again"));
-    ensure!(again.is_none(), "a mail was handed over twice: {again:?}");
+    once(house.outbox())?;
     let mut canonical = Canonical::new();
     let mut told_by: HashMap<String, Vec<(String, String)>> = HashMap::new();
     for person in persons {
@@ -161,7 +172,7 @@ impl Entry {
     }
 }
 
-fn entries_of(days: &Value) -> Vec<Value> {
+pub fn entries_of(days: &Value) -> Vec<Value> {
     let days = days["days"].as_array().into_iter().flatten();
     days.filter_map(|day| day["entries"].as_array()).flatten().cloned().collect()
 }

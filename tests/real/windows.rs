@@ -1,0 +1,277 @@
+//! Windows of every type, open while digests and senders are killed and partitions change hands: everything is told
+//! once or has its end, and plans keep to what they say.
+//!
+//! Real time runs, so what stands in which message is luck. Therefore nothing is compared with another house: what was
+//! told is looked at by `checks`, each a law that holds whoever was killed. `TIDINGS_SEED` repeats who is.
+
+mod cast;
+mod checks;
+mod pace;
+mod plot;
+mod script;
+mod story;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use model::Millis;
+use runtime::{Clock, clock::Stopwatch};
+
+use crate::{
+    Luck,
+    house::{Engines, House, pause, until},
+    number,
+    process::Process,
+    told::{self, Mails},
+};
+use cast::{Cast, Nines};
+use plot::Plot;
+use story::Story;
+
+const ROOMS: [&[&str]; 9] = [
+    &["ingest"],
+    &["ingest"],
+    &["fanout"],
+    &["fanout"],
+    &["digest"],
+    &["digest"],
+    &["sender", "keeper"],
+    &["sender"],
+    &["digest"],
+];
+/// Those that are killed, and the one that joins later.
+const DIGESTS: [usize; 2] = [4, 5];
+const SENDERS: [usize; 2] = [6, 7];
+const FANOUTS: [usize; 2] = [2, 3];
+const THIRD: usize = 8;
+
+/// Plans whose windows are open for long enough to be seen; `now` closes as it opens.
+const WAITING: [&str; 12] = [
+    "dated", "sliding", "ahead", "absent", "first", "both", "lately", "rests", "rooms", "counted", "calm",
+    "capped",
+];
+const FOLLOWING: &str = "nudge";
+/// All plans by their names.
+const PLANS: [&str; 16] = [
+    "dated_1", "dated_2", "dated_3", "sliding", "ahead", "absent", "first", "both", "lately", "rests",
+    "rooms", "counted", "calm", "capped", "now", FOLLOWING,
+];
+
+/// How long houses take to open, usually; and how long windows gather before it is nine.
+const OPENING: i64 = 35_000;
+const GATHERING: i64 = 25_000;
+const BETWEEN_KILLS: Duration = Duration::from_millis(1_500);
+/// Windows of every type are open again soon after a kill.
+const OPEN: Duration = Duration::from_secs(60);
+/// How long nothing may be told before it counts as lost.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[test]
+fn kills_leave_windows_of_every_type_told_once() {
+    let seed = number("TIDINGS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    println!("TIDINGS_SEED={seed}");
+    let watch = Stopwatch::start();
+    let story = play(seed, &watch).unwrap();
+    let wrong = checks::wrong(&story);
+    assert!(wrong.is_empty(), "TIDINGS_SEED={seed}: {wrong:#?}");
+    let untried = checks::untried(&story);
+    assert!(untried.is_empty(), "TIDINGS_SEED={seed}, and this run did not try: {untried:?}");
+    println!("{} notes, {} messages, {} s", story.said.len(), story.mails.len(), watch.elapsed().as_secs());
+}
+
+fn now() -> i64 {
+    Clock::real(0).now()
+}
+
+/// Opens the house, tells it all and kills meanwhile; what became of it.
+fn play(seed: u64, watch: &Stopwatch) -> Result<Story> {
+    let (kafka, cql) = (engines::kafka()?, engines::cql()?);
+    println!("engines after {} s", watch.elapsed().as_secs());
+    let name = format!("windows_{}", std::process::id());
+    // Half of them come back under their names, and the others as somebody new.
+    let mut house = House::closed(&Engines { kafka, cql, name: &name, known: true }, &ROOMS)?;
+    let nines = Nines::new(now() + OPENING);
+    let catalogue = tempfile::tempdir()?;
+    lay_out(catalogue.path(), &nines)?;
+    let path = catalogue.path().display().to_string();
+    house.processes.iter_mut().for_each(|process| process.set("TIDINGS_CATALOGUE", &path));
+    house.processes[..THIRD].iter().try_for_each(Process::start)?;
+    house.ready()?;
+    println!("eight processes after {} s", watch.elapsed().as_secs());
+    let begun = now();
+    let cast = Cast::new(&nines, begun, begun + GATHERING).context("it opened too late for all dates")?;
+    house.say("/v1/facts", &cast.facts())?;
+    let mut plot = Plot::new(&house, cast);
+    let killed = AtomicBool::new(false);
+    let (told, kills) = thread::scope(|scope| {
+        let people: Vec<String> = plot.story.people.keys().cloned().collect();
+        let (house, killed) = (&house, &killed);
+        let kills = scope.spawn(move || {
+            let kills = kill(house, &people, seed);
+            killed.store(true, Ordering::SeqCst);
+            kills
+        });
+        (plot.play(killed), kills.join().unwrap())
+    });
+    kills.and(told).with_context(|| house.said())?;
+    println!("all is said after {} s", watch.elapsed().as_secs());
+    let mut story = plot.story;
+    settle(&house, &mut story).with_context(|| house.said())?;
+    println!("what is due is told after {} s", watch.elapsed().as_secs());
+    tell_rest(&house, &mut story).with_context(|| house.said())?;
+    Ok(story)
+}
+
+/// The catalogue with its dates, beside the templates of the other one.
+fn lay_out(folder: &Path, nines: &Nines) -> Result<()> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("real");
+    fs::create_dir(folder.join("mail"))?;
+    for name in ["mail/mail.mjml", "mail/mail.txt"] {
+        fs::copy(here.join("catalogue").join(name), folder.join(name))?;
+    }
+    let catalogue = fs::read_to_string(here.join("windows/catalogue.yaml"))?;
+    Ok(fs::write(folder.join("catalogue.yaml"), nines.set(&catalogue))?)
+}
+
+/// Kills each digest while windows of every type are open, and each sender; then one digest leaves, a third one
+/// comes, and the one that left comes back.
+fn kill(house: &House, people: &[String], seed: u64) -> Result<()> {
+    let mut luck = Luck(seed);
+    let mut order = [DIGESTS, SENDERS, FANOUTS];
+    order.iter_mut().filter(|_| luck.below(2) == 1).for_each(|two| two.reverse());
+    let [digests, senders, fanouts] = order;
+    for (digest, (sender, fanout)) in digests.into_iter().zip(senders.into_iter().zip(fanouts)) {
+        for victim in [digest, sender, fanout] {
+            pause(BETWEEN_KILLS + Duration::from_millis(luck.below(1_000)));
+            if victim == digest {
+                open_of_every_type(house, people)?;
+            }
+            house.alive()?;
+            house.processes[victim].kill();
+            house.processes[victim].start()?;
+            println!("killed {:?} {victim}", ROOMS[victim]);
+        }
+    }
+    open_of_every_type(house, people)?;
+    let (leaves, comes) = (&house.processes[digests[0]], &house.processes[THIRD]);
+    leaves.stop()?;
+    comes.start()?;
+    until(OPEN, &|| Ok(comes.is_ready()))?;
+    println!("a digest left and a third one came");
+    open_of_every_type(house, people)?;
+    leaves.start()?;
+    comes.kill();
+    comes.start()?;
+    println!("it came back, and the third one was killed");
+    pause(BETWEEN_KILLS);
+    Ok(())
+}
+
+/// Waits until somebody has an open window of each plan.
+fn open_of_every_type(house: &House, people: &[String]) -> Result<()> {
+    let waited = Stopwatch::start();
+    loop {
+        let mut missing = BTreeSet::from(WAITING);
+        missing.insert(FOLLOWING);
+        for person in people {
+            // Who is asked may be busy.
+            for window in house.windows(person).unwrap_or_default() {
+                let due = window["due"].as_str().and_then(Millis::parse).context("it is never due")?;
+                if due.0 <= now() {
+                    continue;
+                }
+                let plan = window["plan"].as_str().unwrap_or_default().split('_').next().unwrap_or_default();
+                missing.remove(plan);
+            }
+            if missing.is_empty() {
+                println!("windows of every type are open, after {} s", waited.elapsed().as_secs());
+                return Ok(());
+            }
+        }
+        ensure!(waited.elapsed() < OPEN, "no windows of {missing:?} are open");
+        pause(Duration::from_millis(200));
+    }
+}
+
+/// Waits until all that was due by itself is told, and something that follows too; only then it is clear what was
+/// released.
+fn settle(house: &House, story: &mut Story) -> Result<()> {
+    house.ready()?;
+    let mut mails = Mails::default();
+    let is_followed = |mails: &Mails| mails.by_ready.values().any(|mail| mail.plan == FOLLOWING);
+    let waited = Stopwatch::start();
+    while !is_followed(&mails) {
+        ensure!(waited.elapsed() < PATIENCE, "nothing followed");
+        pause(Duration::from_millis(500));
+        mails.look(house.outbox())?;
+    }
+    all_read(house)?;
+    let waited = Stopwatch::start();
+    loop {
+        story.by_hand = now();
+        let Some(late) = overdue(house, story)? else { return Ok(()) };
+        ensure!(waited.elapsed() < PATIENCE, "it is {} and this does not close: {late}", Millis(now()));
+        pause(Duration::from_millis(200));
+    }
+}
+
+/// Waits until every room has read all there is.
+fn all_read(house: &House) -> Result<()> {
+    until(PATIENCE, &|| Ok(house.lag().is_ok_and(|lag| lag == 0)))
+        .with_context(|| format!("it reads no further: {:?}", house.stages()))
+}
+
+/// A window that was due before anything is released.
+fn overdue(house: &House, story: &Story) -> Result<Option<String>> {
+    for person in story.people.keys() {
+        for window in house.windows(person)? {
+            let due = window["due"].as_str().and_then(Millis::parse).context("it is never due")?;
+            if due.0 < story.by_hand {
+                return Ok(Some(format!("{person}: {window}")));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Releases everything until nothing waits, and reads what became of it.
+fn tell_rest(house: &House, story: &mut Story) -> Result<()> {
+    let (mut mails, mut progress, mut before) = (Mails::default(), Stopwatch::start(), 0);
+    loop {
+        PLANS.iter().try_for_each(|plan| house.release(plan))?;
+        mails.look(house.outbox())?;
+        story.read_mails(&mails);
+        let (owed, told) = (story.owed(), story.told());
+        let open = owed.iter().find(|(of, (least, _))| told.get(*of).copied().unwrap_or_default() < *least);
+        let Some((open, _)) = open else { break };
+        if mails.len() > before {
+            (before, progress) = (mails.len(), Stopwatch::start());
+        }
+        if progress.elapsed() > PATIENCE {
+            bail!("{} messages, and not told: {open:?}", mails.len());
+        }
+        pause(Duration::from_secs(1));
+    }
+    let waited = Stopwatch::start();
+    loop {
+        house.release(FOLLOWING)?;
+        all_read(house)?;
+        story.read_days(house)?;
+        let waits = story.entries.iter().find(|entry| entry.waits());
+        let Some(waits) = waits else { break };
+        ensure!(waited.elapsed() < PATIENCE, "it waits still: {waits:?}");
+        pause(Duration::from_secs(1));
+    }
+    mails.look(house.outbox())?;
+    story.read_mails(&mails);
+    told::once(house.outbox())
+}

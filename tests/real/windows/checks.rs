@@ -1,0 +1,147 @@
+//! What must be so, whoever was killed and when: everything is told as often as it is owed, and has an end. What plans
+//! keep to beside that is in `pace`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::{
+    pace,
+    story::{Entry, Story},
+};
+use crate::told::Mail;
+
+/// Looks at a whole story.
+pub type Check = fn(&Story) -> Result<()>;
+
+pub const ALL: [(&str, Check); 16] = [
+    ("told as often as owed", told_as_often_as_owed),
+    ("every entry has its end", every_entry_has_its_end),
+    ("days and messages agree", days_and_messages_agree),
+    ("a push first", a_push_first),
+    ("who came needs no mail", who_came_needs_no_mail),
+    ("a date once", pace::a_date_once),
+    ("enough for a message", pace::enough),
+    ("one key in a message", pace::one_key),
+    ("not long before", pace::not_long_before),
+    ("only who is away", pace::only_who_is_away),
+    ("the first alone", pace::the_first_alone),
+    ("the first beside the others", pace::the_first_beside_the_others),
+    ("few at once", pace::few_at_once),
+    ("longer and longer rests", pace::longer_rests),
+    ("no more than the cap", pace::within_the_cap),
+    ("nobody is disturbed", pace::nobody_is_disturbed),
+];
+
+/// What is wrong, each with its name.
+pub fn wrong(story: &Story) -> Vec<String> {
+    let found = ALL.iter().filter_map(|(name, check)| Some((name, check(story).err()?)));
+    found.map(|(name, error)| format!("{name}: {error:#}")).collect()
+}
+
+/// What a story has to have in it, or the checks looked at little.
+pub fn untried(story: &Story) -> Vec<String> {
+    let told = |plan: &str| story.mails.values().filter(|mail| mail.plan == plan).collect::<Vec<_>>();
+    let rooms = |mail: &&Mail| story.said_in(mail).map(|said| &said.key).collect::<BTreeSet<_>>().len();
+    let is_by_hand = |mail: &&Mail| mail.closed * 1_000 >= story.by_hand;
+    let at_nine = |plan: &str| told(plan).iter().any(|mail| mail.closed * 1_000 == story.nine);
+    let is_early = |mail: &&Mail| story.people[&mail.to].is_early && !is_by_hand(mail);
+    let ended = |fate: &str| story.entries.iter().flat_map(Entry::fates).any(|(_, of)| of.fate == fate);
+    let tried = [
+        ("a date at nine", at_nine("dated")),
+        ("an early date", told("dated").iter().any(is_early)),
+        ("the end of quiet hours", at_nine("calm")),
+        ("rooms told together", told("rooms").iter().any(|mail| rooms(mail) > 1)),
+        ("a first beside others", told("both").iter().any(|mail| mail.items.len() > 1)),
+        ("more than the cap", told("capped").iter().any(is_by_hand)),
+        ("who came for a push", ended("was online")),
+        ("who has no device", ended("no address")),
+        ("what was taken back", ended("no longer true")),
+    ];
+    let untold = super::PLANS.iter().map(|plan| plan.split('_').next().unwrap_or_default());
+    let untold = untold.filter(|plan| story.by_itself(plan).is_empty());
+    let untried = tried.iter().filter(|(_, tried)| !tried).map(|(name, _)| *name);
+    untold.chain(untried).map(str::to_owned).collect()
+}
+
+fn told_as_often_as_owed(story: &Story) -> Result<()> {
+    let (owed, told) = (story.owed(), story.told());
+    for (of, count) in &told {
+        let (_, most) = owed.get(of).copied().unwrap_or_default();
+        ensure!(*count <= most, "{of:?} was told {count} times, and at most {most} are owed");
+    }
+    for (of, (least, _)) in &owed {
+        let count = told.get(of).copied().unwrap_or_default();
+        ensure!(count >= *least, "{of:?} was told {count} times, and {least} are owed");
+    }
+    Ok(())
+}
+
+fn every_entry_has_its_end(story: &Story) -> Result<()> {
+    let mut said: BTreeMap<_, (usize, &str)> = BTreeMap::new();
+    for one in &story.said {
+        said.entry((&one.person, &one.subject)).or_insert((0, &one.kind)).0 += 1;
+    }
+    for entry in &story.entries {
+        let found = said.get_mut(&(&entry.person, &entry.subject));
+        let (left, kind) = found.with_context(|| format!("nobody said {entry:?}"))?;
+        *left = left.checked_sub(1).with_context(|| format!("it is there twice: {entry:?}"))?;
+        let is_pushed = ["now", "rests", "capped"].contains(kind);
+        ensure!(entry.push.is_some() == is_pushed, "not on its channel: {entry:?}");
+        ensure!(!entry.waits(), "it waits still: {entry:?}");
+    }
+    let lost: Vec<_> = said.iter().filter(|(_, (left, _))| *left > 0).take(5).collect();
+    ensure!(lost.is_empty(), "no entries: {lost:?}");
+    Ok(())
+}
+
+/// Each message tells what the days say that it told; of a first entry that was told twice they name one message.
+fn days_and_messages_agree(story: &Story) -> Result<()> {
+    let mut told: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for entry in &story.entries {
+        for (is_push, fate) in entry.fates() {
+            let Some(ready) = &fate.ready else { continue };
+            let mail = story.mails.get(ready).with_context(|| format!("no message tells {entry:?}"))?;
+            ensure!(mail.is_push == is_push && mail.to == entry.person, "{mail:?} told {entry:?}");
+            told.entry(ready).or_default().push(&entry.subject);
+        }
+    }
+    for (ready, mail) in &story.mails {
+        let mut by_days = told.remove(ready.as_str()).unwrap_or_default();
+        let mut items: Vec<&str> = mail.items.iter().map(String::as_str).collect();
+        if mail.plan == "both" {
+            items.retain(|item| by_days.contains(item));
+        }
+        by_days.sort_unstable();
+        items.sort_unstable();
+        ensure!(items == by_days, "{ready} is {mail:?}, and by the days it told {by_days:?}");
+    }
+    Ok(())
+}
+
+/// What follows a push tells nothing that no push told before, but to those whom none reaches.
+fn a_push_first(story: &Story) -> Result<()> {
+    for mail in story.mails.values().filter(|mail| mail.plan == "nudge") {
+        let pushed = |item: &String| {
+            let tells = |push: &&Mail| push.plan == "now" && push.to == mail.to && push.items.contains(item);
+            story.mails.values().find(tells).is_some_and(|push| push.closed <= mail.closed)
+        };
+        let is_reached = story.people[&mail.to].has_device;
+        ensure!(!is_reached || mail.items.iter().all(pushed), "no push was before {mail:?}");
+    }
+    Ok(())
+}
+
+/// Who was seen after a push, and before the mail that follows it was due, has seen what it told.
+fn who_came_needs_no_mail(story: &Story) -> Result<()> {
+    for entry in &story.entries {
+        let (Some(push), Some(mail)) = (&entry.push, &entry.mail) else { continue };
+        let Some(told) = mail.ready.as_ref().and_then(|ready| story.mails.get(ready)) else { continue };
+        let came = story.seen.iter().find(|seen| {
+            let is_told = push.journal == "sent" && seen.at > push.at;
+            seen.person == entry.person && is_told && seen.known < told.closed * 1_000
+        });
+        ensure!(came.is_none(), "{came:?}, and yet {told:?} for {entry:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! What each plan keeps to by itself, as its line in `catalogue.yaml` says, whoever decides: what was told before is
+//! known to whoever takes over.
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::story::Story;
+use crate::told::Mail;
+
+const SECOND: i64 = 1_000;
+/// A mail's date is whole seconds, so between two of them it may look like one less.
+const ROUNDED: i64 = 1;
+
+/// How long before its subject's instant a message leaves.
+const BEFORE: i64 = 10 * SECOND;
+/// So long after they were seen somebody is away, and so long they are here.
+const AWAY: i64 = 60 * SECOND;
+const HERE: i64 = 25 * SECOND;
+/// Messages that go alone, and the seconds for which they count.
+const ALONE: usize = 2;
+const WITHIN: i64 = 60;
+/// Seconds of the first rest, and of the longest.
+const REST: i64 = 5;
+const REST_MOST: i64 = 20;
+const CAP: usize = 3;
+
+/// At nine each date is told once: not for those who were let out early, also if they travel, and not where it is
+/// another time.
+pub fn a_date_once(story: &Story) -> Result<()> {
+    for ((person, _), mails) in story.by_itself("dated") {
+        let who = &story.people[person];
+        ensure!(mails.len() <= 1, "one date was told to {person} {} times: {mails:?}", mails.len());
+        let is_due =
+            |closed| (who.has_nine && closed == story.nine) || (who.is_early && closed <= story.nine);
+        let wrong = mails.iter().find(|mail| !is_due(mail.closed * SECOND));
+        ensure!(wrong.is_none(), "this is no date of {person}: {wrong:?}");
+    }
+    Ok(())
+}
+
+/// Messages have as many items as their plan wants at least.
+pub fn enough(story: &Story) -> Result<()> {
+    for (plan, least) in [("sliding", 3), ("counted", 4)] {
+        for mail in all(story, plan) {
+            ensure!(mail.items.len() >= least, "less than {least}: {mail:?}");
+        }
+    }
+    Ok(())
+}
+
+pub fn one_key(story: &Story) -> Result<()> {
+    for mail in
+        story.mails.values().filter(|mail| ["first", "counted", "rests"].contains(&mail.plan.as_str()))
+    {
+        let mut keys: Vec<&str> = story.said_in(mail).map(|said| said.key.as_str()).collect();
+        keys.dedup();
+        ensure!(keys.len() == 1, "of several windows, {keys:?}: {mail:?}");
+    }
+    Ok(())
+}
+
+pub fn not_long_before(story: &Story) -> Result<()> {
+    for mail in all(story, "ahead") {
+        let aim = story.said_in(mail).map(|said| said.aim).min().context("nobody said it")?;
+        ensure!(mail.closed >= (aim - BEFORE).div_euclid(SECOND), "it is about {aim}: {mail:?}");
+    }
+    Ok(())
+}
+
+pub fn only_who_is_away(story: &Story) -> Result<()> {
+    not_since_seen(story, "absent", AWAY)
+}
+
+/// A message with several items is the second of its window, and the first one had one. What closed within a second
+/// has no order.
+pub fn the_first_alone(story: &Story) -> Result<()> {
+    for mails in story.by_itself("first").values() {
+        for mail in mails.iter().filter(|mail| mail.items.len() > 1) {
+            let before = mails.iter().filter(|one| one.closed <= mail.closed);
+            let (firsts, others): (Vec<&Mail>, Vec<&Mail>) = before.partition(|one| one.items.len() == 1);
+            ensure!(firsts.len() >= others.len(), "the first of {mail:?} was not told before: {mails:#?}");
+        }
+    }
+    Ok(())
+}
+
+/// The same, and what was told first is there again.
+pub fn the_first_beside_the_others(story: &Story) -> Result<()> {
+    for mails in story.by_itself("both").values() {
+        for mail in mails.iter().filter(|mail| mail.items.len() > 1) {
+            let is_first = |one: &&Mail| one.closed <= mail.closed && one.items.len() == 1;
+            let mut firsts = mails.iter().copied().filter(is_first);
+            let is_again = firsts.any(|first| mail.items.contains(&first.items[0]));
+            ensure!(is_again, "the first of {mail:?} was not told before: {mails:#?}");
+        }
+    }
+    Ok(())
+}
+
+/// Few go alone, and what comes then waits as long as these count.
+pub fn few_at_once(story: &Story) -> Result<()> {
+    for mails in story.by_itself("lately").values() {
+        for some in mails.windows(ALONE + 1) {
+            let took = some[ALONE].closed - some[0].closed;
+            ensure!(took >= WITHIN - ROUNDED, "{} within {took} s: {some:?}", some.len());
+        }
+    }
+    Ok(())
+}
+
+/// After each message of a row the rest is twice as long.
+pub fn longer_rests(story: &Story) -> Result<()> {
+    for mails in story.by_itself("rests").values() {
+        let mut rest = REST;
+        for pair in mails.windows(2) {
+            let rested = pair[1].closed - pair[0].closed;
+            ensure!(rested >= rest - ROUNDED, "{rested} s of {rest}: {pair:?}");
+            rest = (rest * 2).min(REST_MOST);
+        }
+    }
+    Ok(())
+}
+
+pub fn within_the_cap(story: &Story) -> Result<()> {
+    for ((person, _), mails) in story.by_itself("capped") {
+        ensure!(mails.len() <= CAP, "{} messages for {person}: {mails:?}", mails.len());
+    }
+    Ok(())
+}
+
+/// Neither in quiet hours, nor while they are here.
+pub fn nobody_is_disturbed(story: &Story) -> Result<()> {
+    for ((person, _), mails) in story.by_itself("calm") {
+        let Some(quiet) = &story.people[person].quiet else { continue };
+        let is_loud =
+            |mail: &&&Mail| quiet.contains(&(mail.closed * SECOND)) && quiet.contains(&story.sent(mail));
+        let loud = mails.iter().find(is_loud);
+        ensure!(loud.is_none(), "it is quiet for {person}: {loud:?}");
+    }
+    not_since_seen(story, "calm", HERE)
+}
+
+/// No message of a plan leaves for so long after somebody was seen, as far as the house could know when it was due.
+/// What is held is due whenever something comes, so when it was due does not tell when it was let go.
+fn not_since_seen(story: &Story, plan: &str, length: i64) -> Result<()> {
+    for mail in all(story, plan) {
+        let closed = mail.closed * SECOND;
+        let seen = story.seen.iter().find(|seen| {
+            seen.person == mail.to && seen.known < closed && story.sent(mail) < seen.at + length
+        });
+        ensure!(seen.is_none(), "{seen:?}, and yet {mail:?}");
+    }
+    Ok(())
+}
+
+fn all<'a>(story: &'a Story, plan: &str) -> impl Iterator<Item = &'a Mail> {
+    story.by_itself(plan).into_values().flatten()
+}
