@@ -1,6 +1,10 @@
 //! A log that is away, restarted, slow, or breaks connections.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::Duration,
+};
 
 use engines::{Cluster as _, Kafka, KafkaOptions};
 use model::Millis;
@@ -14,6 +18,8 @@ use crate::{
 
 /// What docs/operating.md tells to allow a process that is asked to stop.
 const STOPPING: Duration = Duration::from_secs(20);
+/// Requests of 500 changes; the log goes away when a quarter of them has been taken.
+const PARTS: u64 = 80;
 /// After so long a turn that the log does not take has failed.
 const TURN: Duration = Duration::from_secs(100);
 
@@ -57,13 +63,26 @@ fn a_log_that_is_away_keeps_no_process_from_stopping() {
     // As long as it usually is, so that they stay members for a while.
     house.processes.iter_mut().for_each(|process| process.set("TIDINGS_KAFKA_SESSION", "45s"));
     house.start().unwrap();
-    let now = Millis(Clock::real(0).now()).to_string();
-    // So many that all rooms are at work when the log goes away.
-    for part in 0..20 {
-        let note = |n: u64| input::note(&format!("note:{part}-{n}"), n % 20, &now);
-        house.say("/v1/changes", &(0..500).map(note).collect::<Vec<_>>()).unwrap();
-    }
-    kafka.pause(0).unwrap();
+    let (now, said) = (Millis(Clock::real(0).now()).to_string(), AtomicU64::new(0));
+    thread::scope(|scope| {
+        // More and more, so that all rooms are at work when the log goes away; what is said then is not taken.
+        scope.spawn(|| {
+            for part in 0..PARTS {
+                let note = |n: u64| input::note(&format!("note:{part}-{n}"), n % 20, &now);
+                if house.say("/v1/changes", &(0..500).map(note).collect::<Vec<_>>()).is_err() {
+                    return;
+                }
+                said.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        until(TURN, &|| Ok(said.load(Ordering::SeqCst) >= PARTS / 4)).unwrap();
+        kafka.pause(0).unwrap();
+        stops(&house);
+    });
+}
+
+/// The processes of a house whose log is away end when they are asked to.
+fn stops(house: &House) {
     // Whoever had a turn in hand goes back to what is committed, and waits for the log to say what that is.
     let failed = || Ok(house.said().contains("a turn was aborted"));
     until(TURN, &failed).unwrap_or_else(|error| panic!("{error}: {}", house.said()));
