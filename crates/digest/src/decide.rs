@@ -26,6 +26,8 @@ use crate::{
 pub struct Decided {
     /// New records of the persons concerned, only where something changed.
     pub records: BTreeMap<PersonKey, PersonRecord>,
+    /// Those of them that are remembered and not written: only hints changed.
+    pub hints: BTreeSet<PersonKey>,
     pub ready: Vec<Ready>,
     /// Days that have become full.
     pub full: Vec<(PersonKey, Day)>,
@@ -73,6 +75,12 @@ impl Deciding<'_> {
             Some(old) => old != record || record.is_spent(self.now),
             None => *record != PersonRecord::default(),
         });
+        let plans = &self.catalogue.plans;
+        let hints = decided.records.iter().filter(|(key, record)| {
+            let before = self.facts.records.get(*key);
+            !record.is_spent(self.now) && before.is_some_and(|before| record.is_but_for_hints(before, plans))
+        });
+        decided.hints = hints.map(|(key, _)| key.clone()).collect();
         decided
     }
 

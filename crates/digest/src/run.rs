@@ -140,7 +140,7 @@ impl Work for Digest {
         note_full_days(&self.ports, &decided.full).await?;
         write_marks(&self.ports, &decided.marks).await?;
         let mut records = read.rejects;
-        for (key, record) in &decided.records {
+        for (key, record) in decided.records.iter().filter(|(key, _)| !decided.hints.contains(*key)) {
             records.push(window_record(key, record, self.ports.partitions, now)?);
         }
         for ready in &decided.ready {

@@ -361,6 +361,28 @@ async fn what_is_over_the_budget_comes_the_next_day_also_after_a_crash() {
     assert_ne!(readys[0].id, readys[1].id);
 }
 
+/// How much was heard is a hint, and a record for each announcement would be most of what a busy person costs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_joins_an_open_window_writes_no_record() {
+    let mut world = World::new().await;
+    let partition = Partitions::USUAL.of_person(&tenant(), &ann());
+    let records = async |world: &World| {
+        world.settle().await;
+        let bounds = world.topics.bounds(topics::WINDOWS).await.unwrap();
+        bounds[partition as usize].1
+    };
+    world.work(1, EIGHT - 5, true).await;
+    let opened = records(&world).await;
+    world.work(2, EIGHT - 4, true).await;
+    assert_eq!(records(&world).await, opened, "the same day, the same instant");
+    world.crash_and_start().await;
+    world.work(3, EIGHT - DAY, true).await;
+    assert!(records(&world).await > opened, "another day");
+    world.to(EIGHT + HOUR).await;
+    world.to(EIGHT + HOUR + DAY).await;
+    assert_eq!(world.told().await, [2, 1], "all of it is told, whatever the crash lost");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_bytes_go_to_quarantine_and_the_partition_goes_on() {
     let world = World::new().await;

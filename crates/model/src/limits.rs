@@ -21,6 +21,8 @@ pub const LAST_CALL_MS: i64 = DAY_MS;
 
 /// From this many rows on a person's day is full: further events are announced as a count only.
 pub const DAY_ROWS_FULL: u32 = 2_000;
+/// How many rows were announced for a day is kept in steps of so many, for it is a hint.
+pub const ROWS_STEP: u32 = 100;
 /// A reader of one day pages, and stops here.
 pub const DAY_ROWS_READ_MAX: usize = 10_000;
 
@@ -90,3 +92,5 @@ const _: () = assert!((READY_ENTRIES_MAX + CARRIED_KEYS_MAX) * 24 + WINDOW_DAYS_
 const _: () =
     assert!(CLOSING_BYTES_MAX + WAITING_BYTES_MAX + WINDOWS_PER_PERSON_MAX * 384 <= RECORD_BYTES_MAX);
 const _: () = assert!(DAY_ROWS_FULL as usize * 2 < DAY_ROWS_READ_MAX);
+// A day is noticed to be full when it is, whatever a crash lost.
+const _: () = assert!(DAY_ROWS_FULL.is_multiple_of(ROWS_STEP));

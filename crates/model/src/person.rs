@@ -14,8 +14,9 @@ use crate::{
     habit::Habit,
     hold::Held,
     id::{PlanName, ReadyId},
-    limits::ID_BYTES_MAX,
+    limits::{ID_BYTES_MAX, ROWS_STEP},
     mark::Mark,
+    plan::{Plan, Plans},
     ready::{Ready, ReadyEntry},
     time::{Day, Millis},
 };
@@ -208,6 +209,19 @@ impl Window {
         }
     }
 
+    /// Whether it differs from what it was by no more than what was heard, which its plan does not count.
+    fn is_but_for_hints(&self, before: &Self, plan: Option<&Plan>) -> bool {
+        if plan.is_none_or(|plan| plan.entries.is_some() || plan.rest.is_some()) {
+            return self == before;
+        }
+        // All of it is named here, so that what is added is compared too.
+        let Self { plan, plan_hash, key, opening, due, act, after, held, heard: _, last: _, .. } = self;
+        let Self { hour, aim, first, days, .. } = self;
+        (plan, plan_hash, key, opening) == (&before.plan, &before.plan_hash, &before.key, &before.opening)
+            && (due, act, after, held) == (&before.due, &before.act, &before.after, &before.held)
+            && (hour, aim, first, days) == (&before.hour, &before.aim, &before.first, &before.days)
+    }
+
     /// Whether it closes now, whatever else would have it wait.
     pub fn is_acted_on(&self) -> bool {
         self.act.is_some()
@@ -247,6 +261,30 @@ impl PersonRecord {
         let next = windows.chain(waiting).chain(badge).min();
         // Nothing open: wake once more, to be forgotten.
         next.or_else(|| (self.owed.is_empty() && self.keep_until > Millis(0)).then_some(self.keep_until))
+    }
+
+    /// Whether it differs from what it was by no more than hints: how much was heard lately, and how many rows a day has,
+    /// but for each hundredth. They need not be kept where a crash may lose them, and so an announcement to a window
+    /// that is open costs no record.
+    pub fn is_but_for_hints(&self, before: &Self, plans: &Plans) -> bool {
+        let Self { windows, owed, waiting, last_opening, told_on, told, .. } = self;
+        let Self { counted, seen, habit, badge, rows, keep_until, .. } = self;
+        let steps = |rows: &BTreeMap<Day, u32>| -> Vec<(Day, u32)> {
+            rows.iter().map(|(day, rows)| (*day, rows / ROWS_STEP)).collect()
+        };
+        let was = |window: &Window| {
+            before
+                .windows
+                .iter()
+                .any(|before| window.is_but_for_hints(before, plans.by_name.get(&window.plan)))
+        };
+        windows.len() == before.windows.len()
+            && windows.iter().all(was)
+            && (owed, waiting, last_opening) == (&before.owed, &before.waiting, &before.last_opening)
+            && (told_on, told, counted) == (&before.told_on, &before.told, &before.counted)
+            && (seen, habit, badge) == (&before.seen, &before.habit, &before.badge)
+            && keep_until == &before.keep_until
+            && steps(rows) == steps(&before.rows)
     }
 
     /// How many bytes this takes at most when written; the record's limit is kept by this.

@@ -18,7 +18,7 @@ use crate::{
     fold::fold,
     limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX},
     person::{Act, PersonRecord},
-    plan::{Close, LocalTime, OncePer, Order, Plan, Plans, Section, Weekdays, ZoneRule},
+    plan::{Close, LocalTime, OncePer, Order, Plan, Plans, Rest, Section, Weekdays, ZoneRule},
     ready::Ready,
     window::{At, Effects, Input, Wanted, step},
 };
@@ -618,4 +618,35 @@ fn a_day_becomes_full_once() {
         full.extend(bench.step(1_000, Input::Announced { day: Day(0), rows, wanted: &wanted }).full);
     }
     assert_eq!(full, [Day(0)]);
+}
+
+#[test]
+fn a_record_that_differs_in_hints_alone_need_not_be_written() {
+    let check = |change: fn(&mut Plan), then: fn(&mut PersonRecord), is_hint: bool| {
+        let mut bench = Bench::with(change);
+        bench.announce(1_000, 0);
+        let mut record = bench.record.clone();
+        then(&mut record);
+        assert_eq!(record.is_but_for_hints(&bench.record, &bench.plans), is_hint, "{record:?}");
+    };
+    let heard = |record: &mut PersonRecord| {
+        (record.windows[0].heard, record.windows[0].last) = (9, Millis(2_000));
+        record.rows.insert(Day(0), 9);
+    };
+    let none = |_: &mut Plan| {};
+    check(none, |_| {}, true);
+    check(none, heard, true);
+    check(|plan| plan.entries = Some(10), heard, false);
+    let rested = |plan: &mut Plan| {
+        plan.rest = Some(Rest { start_ms: 1, factor: 1, most_ms: 1, each_ms: 1, reset_ms: 1 });
+    };
+    check(rested, heard, false);
+    check(none, |record| record.windows[0].due = Millis(7), false);
+    check(none, |record| _ = record.windows[0].days.insert(Day(1)), false);
+    check(none, |record| record.windows[0].act = Some(Act::Release), false);
+    check(none, |record| record.windows.clear(), false);
+    check(none, |record| _ = record.rows.insert(Day(0), 100), false);
+    check(none, |record| _ = record.rows.insert(Day(1), 1), false);
+    check(none, |record| _ = record.seen.insert("site".into(), Millis(1)), false);
+    check(none, |record| record.last_opening = Millis(5_000), false);
 }
