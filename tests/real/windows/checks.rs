@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::{
     pace,
-    story::{Entry, Story},
+    story::{Entry, Fate, Story},
 };
 use crate::told::Mail;
 
@@ -120,14 +120,15 @@ fn days_and_messages_agree(story: &Story) -> Result<()> {
 }
 
 /// What follows a push tells nothing that no push told before, but to those whom none reaches.
+/// By when they were decided: a mail may be late, and tell what was pushed since it was due.
 fn a_push_first(story: &Story) -> Result<()> {
-    for mail in story.mails.values().filter(|mail| mail.plan == "nudge") {
-        let pushed = |item: &String| {
-            let tells = |push: &&Mail| push.plan == "now" && push.to == mail.to && push.items.contains(item);
-            story.mails.values().find(tells).is_some_and(|push| push.closed <= mail.closed)
-        };
-        let is_reached = story.people[&mail.to].has_device;
-        ensure!(!is_reached || mail.items.iter().all(pushed), "no push was before {mail:?}");
+    let by = |fate: &Fate, plan: &str| {
+        fate.ready.as_ref().and_then(|ready| story.mails.get(ready)).is_some_and(|told| told.plan == plan)
+    };
+    for entry in story.entries.iter().filter(|entry| story.people[&entry.person].has_device) {
+        let Some(mail) = entry.mail.as_ref().filter(|mail| by(mail, "nudge")) else { continue };
+        let pushed = entry.push.as_ref().is_some_and(|push| by(push, "now") && push.at <= mail.at);
+        ensure!(pushed, "no push was before the mail: {entry:?}");
     }
     Ok(())
 }

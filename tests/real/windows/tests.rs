@@ -56,6 +56,10 @@ impl Story {
         self.tell(person, kind, closed, &[subject]);
     }
 
+    fn entry(&mut self, subject: &str) -> &mut Entry {
+        self.entries.iter_mut().find(|entry| entry.subject == subject).unwrap()
+    }
+
     fn at(&mut self, subject: &str) -> &mut Mail {
         self.mails.values_mut().find(|mail| mail.items.iter().any(|item| item == subject)).unwrap()
     }
@@ -152,7 +156,7 @@ fn each_wrong_is_seen_by_its_check() {
     check(|story| story.at("c4").closed = 100, "no more than the cap");
     check(|story| story.both("cleo", "calm", NINE - 1, "q9"), "nobody is disturbed");
     check(|story| story.both("ben", "calm", 123, "q9"), "nobody is disturbed");
-    check(|story| story.at("n1").closed = 76, "a push first");
+    check(|story| story.entry("n1").push.as_mut().unwrap().at = 76_000, "a push first");
     check(|story| story.mails.retain(|_, mail| mail.plan != "now"), "a push first");
     check(|story| story.tell("ben", "nudge", 110, &["n2"]), "who came needs no mail");
 }
