@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use anyhow::{Context as _, Result};
 use engines::{Cluster as _, Kafka, KafkaOptions};
 use model::Millis;
 use runtime::{Clock, clock::Stopwatch};
@@ -77,18 +78,19 @@ fn a_log_that_is_away_keeps_no_process_from_stopping() {
         });
         until(TURN, &|| Ok(said.load(Ordering::SeqCst) >= PARTS / 4)).unwrap();
         kafka.pause(0).unwrap();
-        stops(&house);
+        stops(&house).unwrap();
     });
 }
 
 /// The processes of a house whose log is away end when they are asked to.
-fn stops(house: &House) {
+fn stops(house: &House) -> Result<()> {
     // Whoever had a turn in hand goes back to what is committed, and waits for the log to say what that is.
     let failed = || Ok(house.said().contains("a turn was aborted"));
-    until(TURN, &failed).unwrap_or_else(|error| panic!("{error}: {}", house.said()));
+    until(TURN, &failed).with_context(|| house.said())?;
     let asked = Stopwatch::start();
-    house.processes.iter().for_each(|process| process.signal("TERM").unwrap());
+    house.processes.iter().try_for_each(|process| process.signal("TERM"))?;
     let ended = || Ok(house.processes.iter().all(|process| process.ended().is_some()));
-    until(STOPPING, &ended).unwrap_or_else(|error| panic!("{error}: {}", house.said()));
+    until(STOPPING, &ended).with_context(|| house.said())?;
     println!("stopped after {} ms", asked.elapsed().as_millis());
+    Ok(())
 }
