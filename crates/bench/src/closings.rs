@@ -21,31 +21,6 @@ use wire::{Announcement, Pending, topics};
 
 use crate::{room, timed::Timed};
 
-/// One plan: a mail half an hour after the first news, with all that there is.
-const CATALOGUE: &str = r"
-catalogue: bench
-subjects:
-  work: {title: text, author: ref author}
-  author: {name: text}
-kinds:
-  news:
-    on: work.added
-    to: {followers_of: author}
-    says: '{{ subject.title }}'
-    plans: [soon]
-plans:
-  soon:
-    channel: email
-    close: {after: 30m}
-    look_back: 7d
-    from: Bench <bench@example.org>
-    headline: News
-    template: mail.mjml
-    text: mail.txt
-    sections:
-      - {title: News, kinds: [news], most: 60, order: newest}
-";
-const PLAN: &str = "soon";
 /// Past the end of every window that is open.
 const AHEAD_MS: i64 = 31 * 60_000;
 
@@ -171,7 +146,7 @@ impl News {
             topics: topics.clone(),
             store: store.clone(),
             live: Arc::new(live::Unasked),
-            catalogue: Arc::new(room::catalogue(CATALOGUE)?),
+            catalogue: Arc::new(room::catalogue(&room::closing_after("30m", 60))?),
             zones: Zones::bundled(),
             partitions: Partitions::USUAL,
             clock: clock.clone(),
@@ -180,7 +155,7 @@ impl News {
             metrics: metrics.clone(),
         };
         let mut run = tokio::spawn(digest::run(ports, digest::Config { records_max: RECORDS_MAX }));
-        let readys = metrics.readys_total.with_label_values(&[PLAN]);
+        let readys = metrics.readys_total.with_label_values(&[room::PLAN]);
         let wall = Clock::real(0);
         let told = async {
             while !has_read(&**topics).await? {

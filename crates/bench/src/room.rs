@@ -44,6 +44,15 @@ plans:
       - {title: News, kinds: [news], most: 8, order: newest}
 ";
 
+/// The plan of it.
+pub const PLAN: &str = "daily";
+
+/// The same, but its windows close so long after they opened and tell so many.
+pub fn closing_after(length: &str, most: usize) -> String {
+    let close = CATALOGUE.replace("{daily: '09:00', zone: person}", &format!("{{after: {length}}}"));
+    close.replace("most: 8", &format!("most: {most}"))
+}
+
 /// Give up on an event after this.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Between two looks: rarely enough not to be part of what is measured.

@@ -23,31 +23,8 @@ use crate::{
     room,
 };
 
-/// As the room's, but windows close a while after they opened: so any instant can be one at which one is due.
-const CATALOGUE: &str = r"
-catalogue: bench
-subjects:
-  work: {title: text, author: ref author}
-  author: {name: text}
-kinds:
-  news:
-    on: work.added
-    to: {followers_of: author}
-    says: '{{ subject.title }}'
-    plans: [later]
-plans:
-  later:
-    channel: email
-    close: {after: 12h}
-    look_back: 7d
-    from: Bench <bench@example.org>
-    headline: News
-    template: mail.mjml
-    text: mail.txt
-    sections:
-      - {title: News, kinds: [news], most: 8, order: newest}
-";
-const PLAN: &str = "later";
+/// Windows close so long after they opened: so any instant can be one at which one is due.
+const OPEN: &str = "12h";
 const OPEN_MS: i64 = DAY_MS / 2;
 /// Windows that close do so while all the others are open: one in so many, and so many at most.
 const DUE_PART: usize = 10;
@@ -71,10 +48,10 @@ const BYTES_MAX: f64 = 160.0;
 const LATE_SECONDS_MAX: f64 = 1.0;
 const RESTORE_SECONDS_MAX: f64 = 30.0;
 
-const OPEN: &str = "tidings_digest_open_windows";
+const OPEN_WINDOWS: &str = "tidings_digest_open_windows";
 
 pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
-    let bed = Bed::with(program, CATALOGUE)?;
+    let bed = Bed::with(program, &room::closing_after(OPEN, 8))?;
     // The first ones are due.
     let due = size.div_ceil(DUE_PART).min(DUE_MAX);
     progress(&format!("windows: {} are opened", size - due));
@@ -105,7 +82,7 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
 
     let up = bed.up("data")?;
     let again = restored(&up, size - due).await?;
-    let open = up.sum(OPEN)?;
+    let open = up.sum(OPEN_WINDOWS)?;
     drop(up);
     let Told { late, once } = told(&bed.path("data"), due).await.context("read what was told")?;
     Ok(report(&Measured { size, nothing, memory, peak, late, again, held: once && open == size - due }))
@@ -165,8 +142,8 @@ struct Opened {
 
 impl Opened {
     fn now() -> anyhow::Result<Self> {
-        let (event, plan) = (room::event(0)?, PlanName::new(PLAN)?);
-        let catalogue = room::catalogue(CATALOGUE)?;
+        let (event, plan) = (room::event(0)?, PlanName::new(room::PLAN)?);
+        let catalogue = room::catalogue(&room::closing_after(OPEN, 8))?;
         let plan_hash = catalogue.plans.by_name.get(&plan).context("the plan")?.hash;
         Ok(Self { at: event.occurred, event, plan, plan_hash })
     }
@@ -241,7 +218,7 @@ fn person(n: usize) -> anyhow::Result<Person> {
 async fn restored(up: &Up, windows: usize) -> anyhow::Result<Duration> {
     let clock = Clock::real(0);
     loop {
-        let open = up.sum(OPEN)?;
+        let open = up.sum(OPEN_WINDOWS)?;
         let took = up.since.elapsed();
         if open >= windows {
             return Ok(took);
