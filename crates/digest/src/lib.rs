@@ -8,7 +8,7 @@
 //! # Tour
 //!
 //! [`memory`] is what a partition's owner remembers; [`news`] is what a turn read; [`facts`] is what was
-//! loaded for it; [`mod@live`] says when somebody's connection matters; [`decide`] is the pure decision over the three; [`mod@run`] is the only place that waits.
+//! loaded for it; [`mod@live`] says when somebody's connection matters, [`needs`] when their profile does; [`decide`] is the pure decision over the three; [`mod@run`] is the only place that waits.
 
 pub mod config;
 
@@ -17,6 +17,7 @@ pub mod news;
 
 pub mod facts;
 mod live;
+mod needs;
 
 pub mod decide;
 

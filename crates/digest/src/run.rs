@@ -38,6 +38,7 @@ use crate::{
     facts::{Facts, Known, day_key, days_to_read},
     memory::{Memory, PersonKey, Records},
     metrics::DigestMetrics,
+    needs,
     news::{self, News},
 };
 
@@ -239,8 +240,8 @@ async fn load(
     let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
     let records = memory.records(news.keys().chain(&*due).chain(acknowledged))?;
     let days = read_days(ports, &records, due, (now, closing)).await.context("days")?;
-    let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
-    let persons: BTreeSet<&PersonKey> = news.keys().chain(&*due).chain(acknowledged).collect();
+    let asked = news.iter().filter(|(key, news)| needs::profile(news, records.get(*key), &ports.catalogue));
+    let persons: BTreeSet<&PersonKey> = asked.map(|(key, _)| key).chain(&*due).collect();
     let known = known(ports, &persons, due).await.context("persons")?;
 
     // A day that is only looked back on tells nothing.
@@ -333,7 +334,7 @@ async fn read_days(
     Ok(days)
 }
 
-/// What is known of persons, in one batch: of all their profiles, and of those who are due the rest too.
+/// What is known of persons, in one batch: of all of these their profiles, and of those who are due the rest too.
 async fn known(
     ports: &Ports,
     persons: &BTreeSet<&PersonKey>,

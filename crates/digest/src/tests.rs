@@ -1,6 +1,7 @@
 //! Tests of the room on the embedded engines: what lies on `ready`, in days and in `quarantine` after it.
 
 mod counting;
+mod needs;
 mod ranks;
 
 use std::sync::Arc;
