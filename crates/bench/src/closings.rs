@@ -13,7 +13,7 @@ use model::{
     Event, Kind, Person, State, Value, civil::Zones, entry::DayKey, limits::SLICE_PERSONS_MAX,
     partition::Partitions, person::profile,
 };
-use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
+use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, metrics::Metrics, retry};
 use store::{DayRows, StateKey, Store};
 use tokio::time::timeout;
 use topic::{NewRecord, TopicError, Topics};
@@ -35,6 +35,7 @@ const AT_ONCE: usize = 5_000;
 const RECORDS_MAX: usize = 20_000;
 const LOOK_MS: i64 = 10;
 const PATIENCE: Duration = Duration::from_secs(900);
+const SHOWN: Duration = Duration::from_secs(10);
 
 /// What is told: some events to everybody.
 pub struct News {
@@ -179,8 +180,20 @@ impl News {
         Ok(took)
     }
 
-    /// Whether everybody was told once, and of every event.
+    /// Whether everybody was told once, and of every event. What a log has committed it shows a moment later.
     pub async fn all_told(&self, topics: &dyn Topics) -> anyhow::Result<bool> {
+        let watch = Stopwatch::start();
+        loop {
+            let told = self.told(topics).await?;
+            if told != Some(Told::Some) || watch.elapsed() > SHOWN {
+                return Ok(told == Some(Told::All));
+            }
+            retry::wait(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Who was told so far; `None` if somebody was told twice, or not of everything.
+    async fn told(&self, topics: &dyn Topics) -> anyhow::Result<Option<Told>> {
         let wanted: BTreeSet<_> = self.events.iter().map(Event::entry_key).collect();
         let mut told = BTreeSet::new();
         for (partition, (mut from, end)) in (0..).zip(topics.bounds(topics::READY).await?) {
@@ -192,13 +205,19 @@ impl News {
                     let ready = wire::ready::decode(record.value.as_deref().unwrap_or_default())?;
                     let entries: BTreeSet<_> = ready.entries.iter().map(|entry| entry.key).collect();
                     if entries != wanted || !told.insert(ready.person) {
-                        return Ok(false);
+                        return Ok(None);
                     }
                 }
             }
         }
-        Ok(told.len() == self.persons.len())
+        Ok(Some(if told.len() == self.persons.len() { Told::All } else { Told::Some }))
     }
+}
+
+#[derive(PartialEq, Eq)]
+enum Told {
+    All,
+    Some,
 }
 
 /// Whether the room has committed all that was announced. A group that is only being made has nobody to ask yet.

@@ -23,6 +23,9 @@ mod tests;
 
 /// How long a position that has moved without a record may wait for a turn that commits it.
 const MOVED: Duration = Duration::from_secs(10);
+/// How long turns that wrote nothing may go uncommitted while there is more to read, and while there is not.
+const UNSETTLED: Duration = Duration::from_secs(1);
+const UNSETTLED_AT_REST: Duration = Duration::from_millis(5);
 /// Partitions whose states are read back at the same time, and held until the room has taken them.
 const RESTORED_AT_ONCE: usize = 4;
 
@@ -82,7 +85,8 @@ pub async fn drive(drive: Drive, work: &mut dyn Work) -> anyhow::Result<()> {
     let joined = or_stop(&drive.shutdown, join).await.with_context(|| format!("{group}: join"))?;
     let Some(member) = joined else { return Ok(()) };
     let (owned, awaiting) = (BTreeMap::new(), true);
-    let mut loop_ = Loop { drive, member, worker, owned, awaiting, moved: None, failures: 0 };
+    let (moved, unsettled) = (None, false);
+    let mut loop_ = Loop { drive, member, worker, owned, awaiting, moved, unsettled, failures: 0 };
     while !loop_.drive.shutdown.started() {
         let happened = loop_.next(work).await.with_context(|| format!("{group}: the log"))?;
         loop_.handle(happened, work).await.with_context(|| format!("{group}: the log"))?;
@@ -99,6 +103,8 @@ struct Loop {
     awaiting: bool,
     /// Positions have moved without a record; when this returns, they are committed.
     moved: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// There are turns among these that wrote nothing and are to be committed soon.
+    unsettled: bool,
     failures: u32,
 }
 
@@ -109,6 +115,8 @@ struct Owned {
     closing: Option<(i64, Offsets)>,
     /// What was committed last, if it was by us.
     committed: Offsets,
+    /// The room believes turns that wrote nothing and are not committed.
+    unsettled: bool,
 }
 
 enum Woken {
@@ -144,7 +152,7 @@ impl Loop {
         if due.is_some_and(|at| at <= self.drive.clock.now()) {
             return Ok(Woken::Due);
         }
-        let Self { drive, member, worker, awaiting, moved, .. } = self;
+        let Self { drive, member, worker, awaiting, moved, unsettled, .. } = self;
         let moved = async {
             match moved {
                 Some(moved) => moved.await,
@@ -159,8 +167,11 @@ impl Loop {
         };
         // Polled last, so whoever watches learns that this loop is idle only when it really is.
         let idle = async {
-            worker.set(*awaiting);
-            pending::<()>().await;
+            if !*unsettled {
+                worker.set(*awaiting);
+                pending::<()>().await;
+            }
+            retry::wait(UNSETTLED_AT_REST).await;
         };
         let (woken, asleep) = tokio::select! {
             biased;
@@ -169,7 +180,7 @@ impl Loop {
             () = moved => (Woken::Moved, None),
             happening = member.next(drive.records_max) => (Woken::Happening(happening?), None),
             asleep = wake => (Woken::Due, Some(asleep)),
-            () = idle => (Woken::Stop, None),
+            () = idle => (Woken::Moved, None),
         };
         // At work before it stops being a sleeper: nobody may see it as neither.
         worker.set(true);
@@ -222,7 +233,8 @@ impl Loop {
         while let Some((partition, generation, state)) = states.next().await {
             let Some(state) = state? else { return Ok(()) };
             work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
-            owned.insert(partition, Owned { generation, closing: None, committed: Offsets::new() });
+            let (closing, committed, unsettled) = (None, Offsets::new(), false);
+            owned.insert(partition, Owned { generation, closing, committed, unsettled });
         }
         self.awaiting = false;
         Ok(())

@@ -1,8 +1,9 @@
 //! A round: the turns of several partitions, decided one after the other and committed together.
 
+use anyhow::Context as _;
 use runtime::retry;
 
-use super::{Loop, Work, or_stop};
+use super::{Loop, UNSETTLED, Work, or_stop};
 use crate::port::{Batch, CommitError, Mode, NewRecord, Offsets, TopicError, Topics, Turn};
 
 /// Partitions that have a turn in one round. What one of them decided waits for what the others decide.
@@ -40,7 +41,7 @@ impl Loop {
     /// ever would take that away as well one quiet day, and the group would stand before its first offset, as if
     /// it had missed something.
     pub(super) async fn commit_moved(&mut self, work: &mut dyn Work) -> anyhow::Result<()> {
-        self.moved = None;
+        (self.moved, self.unsettled) = (None, false);
         let moved = |partition: &&u32| {
             let committed = self.owned.get(partition).map(|owned| &owned.committed);
             committed.is_some_and(|committed| self.member.positions(**partition) != *committed)
@@ -73,9 +74,15 @@ impl Loop {
     ) -> anyhow::Result<Vec<u32>> {
         let group = self.drive.membership.group.clone();
         let (mut turns, mut undecided) = (Vec::new(), Vec::new());
+        let mut committed = Vec::new();
         for (batch, closing) in &batches {
             let partition = batch.partition;
             match work.turn(batch, *closing).await {
+                // Read again it says the same again, and so it need not be committed by itself.
+                Ok(records) if records.is_empty() && closing.is_none() => {
+                    self.leave_unsettled(partition);
+                    committed.push(partition);
+                }
                 Ok(records) => turns.push(self.turn(batch, records)),
                 Err(error) => {
                     tracing::warn!(%group, partition, error = format!("{error:#}"), "a turn failed and is tried again");
@@ -84,9 +91,8 @@ impl Loop {
                 }
             }
         }
-        let outcomes = self.commit(turns).await;
-        let committed =
-            outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(p, _)| *p).collect::<Vec<_>>();
+        let outcomes = if turns.is_empty() { Vec::new() } else { self.commit(turns).await };
+        committed.extend(outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(p, _)| *p));
         for partition in &committed {
             self.failures = 0;
             if let Err(error) = work.committed(*partition).await {
@@ -95,6 +101,15 @@ impl Loop {
         }
         self.settle(outcomes, undecided, work).await?;
         Ok(committed)
+    }
+
+    /// A turn that wrote nothing is believed at once, and committed with the next one that writes, or when there is
+    /// rest: a commit of offsets alone costs as much as one that says something.
+    fn leave_unsettled(&mut self, partition: u32) {
+        self.owned.entry(partition).and_modify(|owned| owned.unsettled = true);
+        if !std::mem::replace(&mut self.unsettled, true) {
+            self.moved = Some(Box::pin(retry::wait(UNSETTLED)));
+        }
     }
 
     fn turn(&self, batch: &Batch, records: Vec<NewRecord>) -> Turn {
@@ -115,7 +130,10 @@ impl Loop {
         let outcomes = self.member.commit_all(turns).await;
         for ((partition, offsets), outcome) in partitions.iter().zip(offsets).zip(&outcomes) {
             if outcome.is_ok() {
-                self.owned.entry(*partition).and_modify(|owned| owned.committed = offsets);
+                self.owned.entry(*partition).and_modify(|owned| {
+                    owned.committed = offsets;
+                    owned.unsettled = false;
+                });
             }
         }
         partitions.into_iter().zip(outcomes).collect()
@@ -146,12 +164,18 @@ impl Loop {
                 Err(CommitError::Engine(error)) => return Err(error.into()),
             }
         }
-        Ok(self.again(&back).await?)
+        self.again(&back, work).await
     }
 
-    async fn again(&mut self, partitions: &[u32]) -> Result<(), TopicError> {
+    async fn again(&mut self, partitions: &[u32], work: &mut dyn Work) -> anyhow::Result<()> {
         for partition in partitions {
             if or_stop(&self.drive.shutdown, self.member.rewind(*partition)).await?.is_none() {
+                return Ok(());
+            }
+            // What is read again must not be believed twice.
+            if self.owned.get(partition).is_some_and(|owned| owned.unsettled)
+                && !self.restore(*partition, work).await?
+            {
                 return Ok(());
             }
         }
@@ -162,6 +186,17 @@ impl Loop {
         }
         self.failures = self.failures.saturating_add(1);
         Ok(())
+    }
+
+    /// Takes the state of a partition from the log once more; not if everything stops first.
+    async fn restore(&mut self, partition: u32, work: &mut dyn Work) -> anyhow::Result<bool> {
+        if self.drive.membership.state.is_some() {
+            let state = or_stop(&self.drive.shutdown, self.member.restore(partition)).await?;
+            let Some(state) = state else { return Ok(false) };
+            work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
+        }
+        self.owned.entry(partition).and_modify(|owned| owned.unsettled = false);
+        Ok(true)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The loop on a log that does not answer any more.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use tokio::time::timeout;
 
 use super::*;
@@ -16,6 +18,10 @@ struct Silent {
     engine: Arc<dyn Topics>,
     call: &'static str,
     shutdown: Shutdown,
+    /// Commits that were asked for.
+    commits: Arc<AtomicU32>,
+    /// Which of them happens; the others are aborted.
+    happens: fn(u32) -> bool,
 }
 
 impl Silent {
@@ -98,7 +104,10 @@ impl Member for SilentMember {
         self.member.positions(partition)
     }
 
-    async fn commit(&mut self, _turn: Turn) -> Result<(), CommitError> {
+    async fn commit(&mut self, turn: Turn) -> Result<(), CommitError> {
+        if (self.log.happens)(self.log.commits.fetch_add(1, Ordering::SeqCst)) {
+            return self.member.commit(turn).await;
+        }
         Err(CommitError::Aborted("the log is away".to_owned()))
     }
 
@@ -122,23 +131,91 @@ impl Work for Waits {
     }
 }
 
+/// A log with some records in its lead, and how a room belongs to it.
+async fn log(dir: &std::path::Path, clock: &Clock, records: u8) -> (Arc<Embedded>, Membership) {
+    let engine = Arc::new(Embedded::open(dir, clock.clone()).unwrap());
+    let spec = |name: &str, retention| TopicSpec { name: name.into(), partitions: 1, retention };
+    let specs = [spec("lead", Retention::Milliseconds(1_000)), spec("state", Retention::Compacted)];
+    engine.declare(&specs).await.unwrap();
+    let topic: TopicName = "lead".into();
+    let record = |n| {
+        let (topic, value) = (topic.clone(), Some(vec![n]));
+        NewRecord { topic, partition: 0, key: vec![1], value, headers: vec![] }
+    };
+    engine.append((1..=records).map(record).collect()).await.unwrap();
+    let (group, state, mode) = ("group".into(), Some("state".into()), Mode::Atomic);
+    (engine, Membership { group, lead: topic, companions: vec![], state, mode })
+}
+
 #[tokio::test]
 async fn a_log_that_is_away_keeps_nobody_from_stopping() {
     for call in ["join", "next", "restore", "ends", "rewind"] {
         let (dir, clock, shutdown) = (tempfile::tempdir().unwrap(), Clock::still(1_000), Shutdown::default());
-        let engine = Arc::new(Embedded::open(dir.path(), clock.clone()).unwrap());
-        let spec = |name: &str, retention| TopicSpec { name: name.into(), partitions: 1, retention };
-        let specs = [spec("lead", Retention::Milliseconds(1_000)), spec("state", Retention::Compacted)];
-        engine.declare(&specs).await.unwrap();
-        let (topic, value): (TopicName, _) = ("lead".into(), Some(vec![1]));
-        let record = NewRecord { topic: topic.clone(), partition: 0, key: vec![1], value, headers: vec![] };
-        engine.append(vec![record]).await.unwrap();
-        let (group, state, mode) = ("group".into(), Some("state".into()), Mode::Atomic);
-        let membership = Membership { group, lead: topic, companions: vec![], state, mode };
-        let topics = Arc::new(Silent { engine, call, shutdown: shutdown.clone() });
+        let (engine, membership) = log(dir.path(), &clock, 1).await;
+        let (commits, happens) = (Arc::default(), |_| false);
+        let topics = Arc::new(Silent { engine, call, shutdown: shutdown.clone(), commits, happens });
         let mut work = Waits((call == "ends").then_some(1_000));
         let quiet = Quiet::default();
         let drive = drive(Drive { topics, membership, clock, quiet, shutdown, records_max: 9 }, &mut work);
         timeout(PATIENCE, drive).await.unwrap_or_else(|_| panic!("{call} is waited for")).unwrap();
     }
+}
+
+/// Counts what it hears, and writes down every tenth count.
+#[derive(Clone, Default)]
+struct Counts {
+    heard: Arc<AtomicU32>,
+    turns: Arc<AtomicU32>,
+    decided: u32,
+}
+
+#[async_trait]
+impl Work for Counts {
+    fn restore(&mut self, _partition: u32, state: Vec<Record>) -> anyhow::Result<()> {
+        let written = state.last().and_then(|record| record.value.as_ref()?.first().copied());
+        self.heard.store(u32::from(written.unwrap_or(0)), Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn turn(&mut self, batch: &Batch, _closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        let turn = self.turns.fetch_add(1, Ordering::SeqCst);
+        anyhow::ensure!(turn != 13, "a turn that cannot be decided");
+        let heard = self.heard.load(Ordering::SeqCst) + u32::try_from(batch.records.len())?;
+        self.decided = heard;
+        if !heard.is_multiple_of(10) {
+            return Ok(Vec::new());
+        }
+        let value = Some(vec![u8::try_from(heard)?]);
+        Ok(vec![NewRecord { topic: "state".into(), partition: 0, key: vec![1], value, headers: vec![] }])
+    }
+
+    async fn committed(&mut self, _partition: u32) -> anyhow::Result<()> {
+        self.heard.store(self.decided, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn turns_that_write_nothing_share_a_commit_and_are_believed_once() {
+    const RECORDS: u8 = 95;
+    let (dir, clock, shutdown) = (tempfile::tempdir().unwrap(), Clock::still(1_000), Shutdown::default());
+    let (engine, membership) = log(dir.path(), &clock, RECORDS).await;
+    let commits = Arc::<AtomicU32>::default();
+    let (call, happens) = ("none", |commit| commit % 3 != 1);
+    let topics = Silent { engine: engine.clone(), call, shutdown: shutdown.clone(), commits, happens };
+    let (commits, counts, mut work) = (topics.commits.clone(), Counts::default(), Counts::default());
+    (work.heard, work.turns) = (counts.heard.clone(), counts.turns.clone());
+    let (topics, quiet, stop) = (Arc::new(topics), Quiet::default(), shutdown.clone());
+    let drive = drive(Drive { topics, membership, clock, quiet, shutdown, records_max: 1 }, &mut work);
+    let settled = async {
+        while engine.standing("group", "lead").await.unwrap()[0].lag() > 0 {
+            retry::wait(Duration::from_millis(1)).await;
+        }
+        stop.start();
+    };
+    let (ran, ()) = timeout(PATIENCE, async { tokio::join!(drive, settled) }).await.unwrap();
+    ran.unwrap();
+    assert_eq!(counts.heard.load(Ordering::SeqCst), u32::from(RECORDS), "what came again was counted once");
+    let (turns, commits) = (counts.turns.load(Ordering::SeqCst), commits.load(Ordering::SeqCst));
+    assert!(turns > u32::from(RECORDS) && commits < turns / 3, "{commits} commits of {turns} turns");
 }
