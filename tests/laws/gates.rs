@@ -12,7 +12,9 @@ use std::{
 
 use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome};
-use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, What, entry::DayKey};
+use model::{
+    Channel, Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, What, entry::DayKey,
+};
 use store::{
     Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
     States, Store, StoreError,
@@ -250,8 +252,8 @@ impl Courier for GatedCourier {
         handed
     }
 
-    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
-        if self.gates.blind { Ok(Outcome::CannotTell) } else { self.inner.outcome(message_id).await }
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
+        if self.gates.blind { Ok(Outcome::CannotTell) } else { self.inner.outcome(channel, message_id).await }
     }
 }
 

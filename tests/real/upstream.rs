@@ -4,13 +4,14 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
 };
 
 use anyhow::{Context as _, Result, ensure};
+use engines::python;
 use runtime::{Clock, clock::Stopwatch};
 use serde_json::{Value, json};
 use topic::{NewRecord, Topics as _};
@@ -217,18 +218,4 @@ fn own() -> PathBuf {
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-/// The Python that their program stands on, among the build outputs; made by what it is missing says.
-fn python() -> Result<PathBuf> {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let folder = Path::new(&target).join("python");
-    let environment = root().join(&folder);
-    let made_of = fs::read_to_string(environment.join("requirements.txt")).unwrap_or_default();
-    ensure!(
-        made_of == include_str!("../python/requirements.txt"),
-        "{} is missing or out of date: `setup/prepare.sh test` makes it",
-        folder.display()
-    );
-    Ok(environment.join("bin/python"))
 }

@@ -13,6 +13,7 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use model::Channel;
 
 use crate::{
     outbox::Mail,
@@ -122,7 +123,7 @@ async fn only(harness: &dyn Harness) -> Result<Mail, Broken> {
 
 /// Whether `outcome` says what is true, as far as the engine can know it.
 async fn tells(harness: &dyn Harness, courier: &dyn Courier, id: &str, truth: Outcome) -> Kept {
-    let told = courier.outcome(id).await?;
+    let told = courier.outcome(Channel::Email, id).await?;
     if !harness.knows() && told == Outcome::CannotTell {
         return Ok(());
     }

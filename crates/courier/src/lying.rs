@@ -8,6 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use model::Channel;
 
 use crate::{
     conformance::{Broken, Harness},
@@ -175,7 +176,7 @@ impl Courier for Lying {
         Ok(Handed::Accepted)
     }
 
-    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
+    async fn outcome(&self, _channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
         let id = mime::bare_id(message_id);
         let there = self.inner().arrived.iter().any(|(other, _)| Some(other.as_str()) == id);
         Ok(match there {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Millis, ReadyId};
+use model::{Channel, Millis, ReadyId};
 use tokio::{
     sync::{Mutex as Turns, oneshot},
     task::spawn_blocking,
@@ -162,7 +162,7 @@ impl Courier for Outbox {
         self.accept(written, message.ready).await
     }
 
-    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
+    async fn outcome(&self, _channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
         let Some(id) = mime::bare_id(message_id).map(str::to_owned) else { return Ok(Outcome::NotSent) };
         let shared = Arc::clone(&self.shared);
         // Who handed it over may have gone away, and it may still be in the queue.

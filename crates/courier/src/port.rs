@@ -4,7 +4,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use model::{Millis, ReadyId, Tenant, device::Device};
+use model::{Channel, Millis, ReadyId, Tenant, device::Device};
 
 /// One rendered message. From the same facts the same bytes.
 #[derive(Clone, PartialEq, Eq)]
@@ -129,6 +129,6 @@ pub trait Courier: Send + Sync + fmt::Debug {
     /// Hands a message over. `Accepted` means that the other side has it for good.
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError>;
 
-    /// What became of a message, by its id.
-    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError>;
+    /// What became of a message, by its channel and its id.
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError>;
 }

@@ -134,7 +134,7 @@ fn wall_ms() -> i64 {
 }
 
 /// A stopwatch for durations: monotonic, and never part of a decision.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(std::time::Instant);
 
 impl Stopwatch {

@@ -179,7 +179,8 @@ impl Sender {
     }
 
     async fn outcome(&self, ready: &Ready) -> anyhow::Result<courier::Outcome> {
-        Ok(self.ports.courier.outcome(&message_id(ready, sender_of(ready, &self.ports.catalogue))).await?)
+        let id = message_id(ready, sender_of(ready, &self.ports.catalogue));
+        Ok(self.ports.courier.outcome(ready.channel, &id).await?)
     }
 
     /// Records what the courier says of a claim that nobody holds any more; only if it cannot tell either is

@@ -9,6 +9,7 @@ use crate::{
     house::Room,
 };
 
+mod mail;
 mod repartition;
 mod replay;
 mod tell;
@@ -17,6 +18,7 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
+pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
 pub use repartition::Repartition;
 pub use replay::Replay;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
@@ -131,6 +133,12 @@ pub enum Command {
     /// Write old days to a file and drop them
     #[command(after_help = tools::ARCHIVE)]
     Archive(Archive),
+    /// Make the keys that mails are signed with, and show what has to stand in the DNS
+    #[command(after_help = mail::DKIM)]
+    Dkim(Dkim),
+    /// Send one mail to an address, by the ways that mails go, and say what became of it
+    #[command(after_help = mail::SEND_TEST)]
+    SendTest(SendTest),
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = CHECK)]
     Check(Check),

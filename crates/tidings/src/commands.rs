@@ -15,6 +15,7 @@ mod check;
 mod days;
 mod explain;
 mod live;
+mod mail;
 mod migrate;
 mod quarantine;
 mod reach;
@@ -68,6 +69,8 @@ pub fn main() -> Result<(), Failure> {
         Command::Replay(replay) => replay::run(&config, &replay, out),
         Command::Repartition(asked) => repartition::run(&config, &asked, out),
         Command::Archive(archive) => archive::run(&config, &archive, out),
+        Command::Dkim(asked) => mail::dkim(&config, &asked, out),
+        Command::SendTest(asked) => mail::send_test(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),

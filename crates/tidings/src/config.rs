@@ -17,6 +17,7 @@ use wire::token::Secret;
 
 pub mod file;
 pub mod keys;
+mod mail;
 pub mod merge;
 mod parse;
 mod production;
@@ -25,6 +26,7 @@ pub mod show;
 #[cfg(test)]
 mod tests;
 
+pub use mail::Mail;
 pub use merge::Given;
 pub use production::{Production, Registry};
 pub use settle::Merged;
@@ -45,6 +47,8 @@ pub struct Config {
     pub secret: Option<Secret>,
     /// The folder of the mails.
     pub outbox: PathBuf,
+    /// How mails leave the house; without it they stay in the outbox.
+    pub mail: Option<Mail>,
     pub partitions: Partitions,
     /// Bytes of disk that are never used; intake stops here, the rooms at half of it.
     pub disk_reserve: u64,

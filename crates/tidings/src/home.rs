@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 use anyhow::{Context as _, anyhow};
 use axum::Router;
 use catalogue::Catalogue;
-use courier::outbox::Outbox;
+use courier::{Courier, outbox::Outbox};
 use live::{Live, Unasked};
 use model::{Millis, civil::Zones};
 use runtime::{Shutdown, retry};
@@ -57,6 +57,8 @@ pub struct Site {
     pub clock: Arc<DemoClock>,
     /// Stays open: it is a folder of files, and one that could not be written is written again.
     pub outbox: Arc<Outbox>,
+    /// By which messages leave the house.
+    pub courier: Arc<dyn Courier>,
     pub guard: Guard,
     /// By which this machine reaches us.
     pub address: String,
@@ -145,7 +147,7 @@ impl Site {
         let stands_on = house::Engines {
             topics: engines.topics(),
             store: engines.store(),
-            courier: self.outbox.clone(),
+            courier: self.courier.clone(),
             live: self.live(),
             schemas: engines.schemas(),
         };

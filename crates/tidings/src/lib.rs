@@ -22,6 +22,7 @@ pub mod entries;
 pub mod explain;
 pub mod http;
 pub mod open;
+mod post;
 pub mod quarantine;
 pub mod release;
 pub mod repartition;

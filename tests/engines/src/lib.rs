@@ -2,13 +2,14 @@
 //!
 //! [`kafka`], [`cql`] and [`registry`] are one of each for the whole process: those that `TIDINGS_KAFKA`,
 //! `TIDINGS_CQL` and `TIDINGS_REGISTRY` name, else they are started at the first use. A test that kills, pauses or secures
-//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], and a [`Proxy`] before any of them. All end with
+//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], a [`MailServer`], and a [`Proxy`] before any of them. All end with
 //! the process, however it ends, and leave nothing behind. What they are made of is fetched once, into the folder of
 //! build outputs; what is missing on the machine is an error that says what to install.
 
 mod cassandra;
 mod certificates;
 mod kafka;
+mod mail;
 mod network;
 mod node;
 mod proxy;
@@ -19,6 +20,7 @@ mod tools;
 pub use cassandra::{Cassandra, CassandraOptions};
 pub use certificates::Certificates;
 pub use kafka::{Kafka, KafkaOptions, Secured, tool};
+pub use mail::{Arrived, MailOptions, MailServer, MailTls, python};
 pub use node::{Cluster, Node};
 pub use proxy::Proxy;
 pub use registry::Registry;

@@ -101,6 +101,12 @@ impl Node {
         self.log().get(from..).is_some_and(|said| said.contains(words))
     }
 
+    /// How often it has said these words since it was started last.
+    pub fn times_said(&self, words: &str) -> usize {
+        let from = self.keeper().log_from;
+        self.log().get(from..).map_or(0, |said| said.matches(words).count())
+    }
+
     /// Waits until this is so, as long as the process runs.
     #[allow(clippy::disallowed_methods, reason = "it waits for a process of the machine, by its clock")]
     pub fn wait_for(&self, ready: impl Fn() -> bool) -> Result<()> {

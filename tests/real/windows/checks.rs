@@ -130,7 +130,8 @@ fn a_push_first(story: &Story) -> Result<()> {
         let Some(mail) = entry.mail.as_ref().filter(|mail| by(mail, "nudge")) else { continue };
         let push = entry.push.as_ref().filter(|push| by(push, "now"));
         let push = push.with_context(|| format!("no push tells what the mail does: {entry:?}"))?;
-        *first.entry(mail.ready.as_ref().context("a mail without a Ready")?).or_default() |= push.at <= mail.at;
+        *first.entry(mail.ready.as_ref().context("a mail without a Ready")?).or_default() |=
+            push.at <= mail.at;
     }
     let before = first.iter().find(|(_, is_after_a_push)| !**is_after_a_push);
     ensure!(before.is_none(), "no push was before the mail {before:?}");

@@ -3,7 +3,7 @@
 use std::{fs, sync::Arc};
 
 use async_trait::async_trait;
-use model::{Millis, ReadyId};
+use model::{Channel, Millis, ReadyId};
 use tempfile::TempDir;
 
 use super::mime::message;
@@ -125,7 +125,10 @@ async fn processes_that_share_a_folder_know_of_each_others_mails() {
     };
     let mut all = Vec::new();
     for number in 0..40 {
-        assert_eq!(other.outcome(&numbered(number).message_id).await.unwrap(), Outcome::NotSent);
+        assert_eq!(
+            other.outcome(Channel::Email, &numbered(number).message_id).await.unwrap(),
+            Outcome::NotSent
+        );
         all.extend([handing(&one, number), handing(&other, number)]);
     }
     for handed in all {
@@ -134,7 +137,10 @@ async fn processes_that_share_a_folder_know_of_each_others_mails() {
     for outbox in [&one, &other] {
         assert_eq!((outbox.len(), outbox.list(100).len()), (40, 40));
         for number in 0..40 {
-            assert_eq!(outbox.outcome(&numbered(number).message_id).await.unwrap(), Outcome::Sent);
+            assert_eq!(
+                outbox.outcome(Channel::Email, &numbered(number).message_id).await.unwrap(),
+                Outcome::Sent
+            );
         }
         let lines = outbox.accepted().await.unwrap();
         assert_eq!((lines.len(), lines.iter().filter(|line| line.again).count()), (80, 40));
@@ -168,7 +174,7 @@ async fn who_goes_away_holds_nobody_up() {
     let lines = outbox.accepted().await.unwrap();
     assert!(lines.iter().all(|line| !line.again));
     for round in 0..40 {
-        let sent = outbox.outcome(&numbered(2 * round + 1).message_id).await.unwrap();
+        let sent = outbox.outcome(Channel::Email, &numbered(2 * round + 1).message_id).await.unwrap();
         assert_eq!(sent, Outcome::Sent);
     }
 }
@@ -192,7 +198,7 @@ async fn no_id_leads_out_of_the_folder() {
     for id in ["../../../evil@x", "a/../../b@x", "/etc/passwd@x", "~/x@x", "%2e%2e/x@x", "{a}@x", "CON@x"] {
         let evil = Message { message_id: id.to_owned(), ..numbered(1) };
         if outbox.hand(&evil, &Yes).await.unwrap() == Handed::Accepted {
-            assert_eq!(outbox.outcome(id).await.unwrap(), Outcome::Sent);
+            assert_eq!(outbox.outcome(Channel::Email, id).await.unwrap(), Outcome::Sent);
             assert!(outbox.read(id).await.unwrap().is_some());
         }
     }
@@ -220,10 +226,10 @@ async fn an_outcome_stays_what_it_was() {
         }
         handing.abort();
         let gone = handing.await.is_err();
-        let first = outbox.outcome(&numbered(round).message_id).await.unwrap();
+        let first = outbox.outcome(Channel::Email, &numbered(round).message_id).await.unwrap();
         assert!(gone || first == Outcome::Sent);
         outbox.hand(&numbered(1_000), &Yes).await.unwrap();
-        assert_eq!(outbox.outcome(&numbered(round).message_id).await.unwrap(), first);
+        assert_eq!(outbox.outcome(Channel::Email, &numbered(round).message_id).await.unwrap(), first);
     }
 }
 
@@ -246,7 +252,7 @@ async fn a_full_disk_is_not_now() {
     };
     assert!(matches!(full, Handed::NotNow(_)), "{full:?}");
     let next = large(sent.len() as u32);
-    assert_eq!(outbox.outcome(&next.message_id).await.unwrap(), Outcome::NotSent);
+    assert_eq!(outbox.outcome(Channel::Email, &next.message_id).await.unwrap(), Outcome::NotSent);
     drop(outbox);
     let outbox = Outbox::open(folder.path()).unwrap();
     assert_eq!((outbox.len(), outbox.accepted().await.unwrap().len()), (sent.len(), sent.len()));

@@ -56,6 +56,10 @@ pub const CATALOGUE: &str = "catalogue";
 pub const API_KEYS: &str = "api_keys";
 pub const SECRET: &str = "secret";
 pub const OUTBOX: &str = "outbox";
+pub const MAIL_WAYS: &str = "mail.ways";
+pub const MAIL_CA: &str = "mail.ca";
+pub const MAIL_NAME: &str = "mail.name";
+pub const MAIL_DKIM: &str = "mail.dkim";
 pub const PARTITIONS: &str = "partitions";
 pub const DISK_RESERVE: &str = "disk_reserve";
 pub const PRESENCE_URL: &str = "presence.url";
@@ -70,7 +74,7 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 49] = [
+pub const KEYS: [Key; 53] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -112,6 +116,30 @@ pub const KEYS: [Key; 49] = [
         OUTBOX,
         "TIDINGS_OUTBOX",
         "folder of the mails, the same for all processes that send; in the data directory unless set",
+    ),
+    of(
+        Form::Secret,
+        MAIL_WAYS,
+        "TIDINGS_MAIL_WAYS",
+        "mail servers, an address a line: `smtp://user:password@mail.example.com:587`; mails go to the outbox unless set",
+    ),
+    of(
+        Form::Path,
+        MAIL_CA,
+        "TIDINGS_MAIL_CA",
+        "who vouches for the mail servers, a PEM file; whom browsers trust unless set",
+    ),
+    key(
+        MAIL_NAME,
+        "TIDINGS_MAIL_NAME",
+        None,
+        "what this house calls itself before mail servers; the host of `public_url` unless set",
+    ),
+    of(
+        Form::Path,
+        MAIL_DKIM,
+        "TIDINGS_MAIL_DKIM",
+        "folder of the keys that mails are signed with, as `tidings dkim` makes them; unsigned unless set",
     ),
     key(
         PARTITIONS,

@@ -20,7 +20,7 @@ pub fn format(text: &str) -> Result<Format, String> {
 }
 
 /// The crates whose names a filter may begin a directive with.
-const CRATES: [&str; 19] = [
+const CRATES: [&str; 20] = [
     "model",
     "catalogue",
     "wire",
@@ -28,6 +28,7 @@ const CRATES: [&str; 19] = [
     "topic",
     "store",
     "courier",
+    "courier_net",
     "runtime",
     "ingest",
     "fanout",

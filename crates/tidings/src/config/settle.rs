@@ -12,6 +12,7 @@ use wire::token::{SECRET_BYTES, Secret};
 use super::{
     Config, Engine, Limits, Log, Refused,
     keys::{self, API_KEY_FILE_VARIABLE, Form, KEYS},
+    mail,
     merge::{Merge, Source},
     parse::{bytes, duration, format, log_filter, parsed, public_url, web_url, word},
     production,
@@ -57,6 +58,8 @@ impl Merge<'_> {
         let catalogue = self.settings.get(keys::CATALOGUE).map(|setting| PathBuf::from(&setting.text));
         let secret = self.signing();
         let outbox = self.take(keys::OUTBOX, path);
+        let hand_over = self.take(keys::LIMITS_HAND_OVER, duration);
+        let mail = mail::settle(&mut self, public_url.as_deref(), hand_over);
         let partitions = self.take(keys::PARTITIONS, partitions);
         let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
         let presence_url = self.take(keys::PRESENCE_URL, web_url);
@@ -64,7 +67,6 @@ impl Merge<'_> {
         let filter = self.take(keys::LOG_FILTER, log_filter);
         let format = self.take(keys::LOG_FORMAT, format);
         let lag = self.take(keys::LIMITS_LAG, parsed("is no whole number"));
-        let hand_over = self.take(keys::LIMITS_HAND_OVER, duration);
         let engine = self.engine(demo);
         // Everything was looked at by now, so that every problem is told and not only the first.
         let config = (|| {
@@ -72,6 +74,7 @@ impl Merge<'_> {
             Some(Config {
                 outbox: outbox.unwrap_or_else(|| data_dir.join("outbox")),
                 data_dir,
+                mail,
                 engine: engine?,
                 listen: listen?,
                 public_url,

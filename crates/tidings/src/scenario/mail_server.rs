@@ -7,6 +7,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, outbox::Outbox};
+use model::Channel;
 
 /// Whether mail is taken; outlives restarts of the house.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +35,7 @@ impl Courier for MailServer {
         self.outbox.hand(message, gate).await
     }
 
-    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
-        self.outbox.outcome(message_id).await
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
+        self.outbox.outcome(channel, message_id).await
     }
 }

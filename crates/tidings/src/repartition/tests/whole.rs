@@ -7,7 +7,7 @@ use axum::{
     http::{Request, StatusCode, header},
 };
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, outbox::Outbox};
-use model::civil::Zones;
+use model::{Channel, civil::Zones};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -42,8 +42,8 @@ impl Courier for Busy {
         self.outbox.hand(message, gate).await
     }
 
-    async fn outcome(&self, message_id: &str) -> Result<Outcome, CourierError> {
-        self.outbox.outcome(message_id).await
+    async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
+        self.outbox.outcome(channel, message_id).await
     }
 }
 

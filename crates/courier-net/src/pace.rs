@@ -1,0 +1,160 @@
+//! How much one destination takes: nothing for a while after it said so or did not answer, then one at a time until
+//! it takes again; and so many a second.
+
+/// The first pause, and the longest.
+const PAUSE_MS_FIRST: u64 = 2_000;
+const PAUSE_MS_MAX: u64 = 600_000;
+
+/// Instants are milliseconds of a clock that never goes back.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// Failures in a row.
+    strikes: u32,
+    /// Nothing goes out before.
+    until: u64,
+    /// After a pause one goes ahead, and the others wait for what becomes of it.
+    is_asking: bool,
+    bucket: Option<Bucket>,
+}
+
+/// So many a second, and as many at once.
+#[derive(Debug)]
+struct Bucket {
+    per_second: f64,
+    left: f64,
+    filled: u64,
+}
+
+/// How something fared that had gone out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Went {
+    Well,
+    /// It said that it wants less, or nothing at all, for so long if it said that too.
+    Slow(Option<u64>),
+    /// It never came to that.
+    Nowhere,
+}
+
+/// Why one may not go out now, and for how many milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wait {
+    /// The destination is left alone.
+    Pause(u64),
+    /// So many went out already in this second.
+    Rate(u64),
+}
+
+impl Pace {
+    pub fn new(per_second: Option<f64>) -> Self {
+        let bucket = per_second.map(|per_second| Bucket { per_second, left: per_second.max(1.0), filled: 0 });
+        Self { strikes: 0, until: 0, is_asking: false, bucket }
+    }
+
+    /// Whether one may go out now.
+    pub fn take(&mut self, now: u64) -> Result<(), Wait> {
+        if now < self.until {
+            return Err(Wait::Pause(self.until - now));
+        }
+        if self.strikes > 0 && self.is_asking {
+            return Err(Wait::Pause(PAUSE_MS_FIRST));
+        }
+        if let Some(bucket) = &mut self.bucket {
+            bucket.take(now).map_err(Wait::Rate)?;
+        }
+        self.is_asking = self.strikes > 0;
+        Ok(())
+    }
+
+    /// Whether it is left alone by now.
+    pub fn is_resting(&self, now: u64) -> bool {
+        now < self.until
+    }
+
+    /// What became of one that was let out. `spread` is any number, so that many do not come back at once.
+    pub fn note(&mut self, now: u64, went: Went, spread: u64) {
+        self.is_asking = false;
+        match went {
+            Went::Well => self.strikes = 0,
+            Went::Nowhere => {}
+            Went::Slow(told) => {
+                // Those that were on their way together are one failure.
+                if now >= self.until {
+                    self.strikes = self.strikes.saturating_add(1);
+                }
+                let own = PAUSE_MS_FIRST.saturating_mul(1 << self.strikes.saturating_sub(1).min(16));
+                let pause = told.unwrap_or(own).min(PAUSE_MS_MAX);
+                let spread = spread % (pause / 4).max(1);
+                self.until = self.until.max(now + pause + spread);
+            }
+        }
+    }
+}
+
+impl Bucket {
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn take(&mut self, now: u64) -> Result<(), u64> {
+        let passed = now.saturating_sub(self.filled) as f64 / 1_000.0;
+        self.left = (self.left + passed * self.per_second).min(self.per_second.max(1.0));
+        self.filled = now;
+        if self.left < 1.0 {
+            return Err(((1.0 - self.left) / self.per_second * 1_000.0).ceil() as u64);
+        }
+        self.left -= 1.0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_destination_is_left_alone_and_then_asked_by_one() {
+        let mut pace = Pace::new(None);
+        assert_eq!(pace.take(0), Ok(()));
+        assert_eq!(pace.take(0), Ok(()), "who takes is given more than one at a time");
+        pace.note(10, Went::Slow(None), 0);
+        pace.note(11, Went::Slow(None), 0);
+        assert_eq!(pace.take(1_000), Err(Wait::Pause(1_011)), "two that were on their way are one failure");
+        assert_eq!(pace.take(2_011), Ok(()));
+        assert!(pace.take(2_012).is_err(), "one asks for all");
+        pace.note(2_020, Went::Slow(None), 0);
+        assert_eq!(pace.take(2_020), Err(Wait::Pause(4_000)), "the pause doubles");
+        assert_eq!(pace.take(6_020), Ok(()));
+        pace.note(6_030, Went::Well, 0);
+        assert_eq!(pace.take(6_030), Ok(()));
+        assert_eq!(pace.take(6_030), Ok(()));
+    }
+
+    #[test]
+    fn a_destination_that_names_its_pause_gets_it() {
+        let mut pace = Pace::new(None);
+        pace.note(0, Went::Slow(Some(30_000)), 7_501);
+        assert_eq!(pace.take(0), Err(Wait::Pause(30_001)), "and a little more, by what spreads them");
+        let mut at = 0;
+        for _ in 0..40 {
+            pace.note(at, Went::Slow(None), u64::MAX);
+            assert!(pace.until - at <= PAUSE_MS_MAX * 5 / 4, "no pause is longer than the longest");
+            at = pace.until;
+        }
+    }
+
+    #[test]
+    fn what_went_nowhere_gives_its_turn_back() {
+        let mut pace = Pace::new(None);
+        pace.note(0, Went::Slow(None), 0);
+        assert_eq!(pace.take(2_000), Ok(()));
+        pace.note(2_001, Went::Nowhere, 0);
+        assert_eq!(pace.take(2_001), Ok(()), "another one may ask");
+    }
+
+    #[test]
+    fn so_many_a_second_and_no_more() {
+        let mut pace = Pace::new(Some(10.0));
+        let taken = |pace: &mut Pace, now| (0..100).take_while(|_| pace.take(now).is_ok()).count();
+        assert_eq!(taken(&mut pace, 0), 10);
+        assert_eq!(pace.take(0), Err(Wait::Rate(100)));
+        assert_eq!(taken(&mut pace, 500), 5);
+        assert_eq!(taken(&mut pace, 60_000), 10, "what was not used is not saved up");
+    }
+}

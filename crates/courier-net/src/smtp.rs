@@ -1,0 +1,16 @@
+//! Mail over SMTP: [`settings`] is how a server is reached, [`mod@wire`] its bytes, [`reply`] what it says,
+//! [`connection`] a talk with it from the greeting to the last mail, [`destination`] all talks with it together.
+
+mod connection;
+mod destination;
+mod reply;
+mod settings;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use connection::Letter;
+pub use destination::Limits;
+pub(crate) use destination::{Brought, Destination};
+pub use settings::{Login, Server, Times, Tls};

@@ -1,0 +1,247 @@
+//! A mail server and all that is between it and us: connections that are kept, how many there may be, how fast.
+
+use std::{
+    fmt,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use courier::{Gate, Handed};
+use runtime::{clock::Stopwatch, retry};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+
+use super::{
+    connection::{Carried, Connection, Letter, Unopened},
+    settings::Server,
+};
+use crate::pace::{Pace, Wait, Went};
+
+/// How much of a server is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Mails over one connection.
+    pub mails_each: u32,
+    /// Mails that wait for a connection. What comes then is told to come later, so that a slow server holds nobody up.
+    pub waiting: usize,
+    /// How long each of them waits.
+    pub wait: Duration,
+    /// A connection that nobody used for so long is closed.
+    pub idle: Duration,
+    /// Mails a second.
+    pub per_second: Option<f64>,
+}
+
+impl Limits {
+    pub const USUAL: Self = Self {
+        connections: 8,
+        mails_each: 100,
+        waiting: 512,
+        wait: Duration::from_secs(10),
+        // Many servers close after half a minute.
+        idle: Duration::from_secs(20),
+        per_second: None,
+    };
+}
+
+/// Whether a mail came to where somebody decided about it.
+pub(crate) enum Brought {
+    /// It did: the gate may have been asked, and nobody else may be given this mail.
+    Here(Handed),
+    /// It did not, for this reason: another one may be asked.
+    Away(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Destination {
+    server: Server,
+    limits: Limits,
+    permits: Semaphore,
+    waiting: AtomicUsize,
+    idle: Mutex<Vec<Idle>>,
+    pace: Mutex<Pace>,
+    watch: Stopwatch,
+}
+
+struct Idle {
+    connection: Connection,
+    since: Duration,
+}
+
+impl fmt::Debug for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
+    }
+}
+
+impl Destination {
+    pub fn new(server: Server, limits: Limits) -> Self {
+        Self {
+            server,
+            limits,
+            permits: Semaphore::new(limits.connections),
+            waiting: AtomicUsize::new(0),
+            idle: Mutex::default(),
+            pace: Mutex::new(Pace::new(limits.per_second)),
+            watch: Stopwatch::start(),
+        }
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Brings a mail there. `spread` is any number that differs from mail to mail.
+    pub async fn bring(&self, letter: &Letter<'_>, gate: &dyn Gate, spread: u64) -> Brought {
+        if let Err(why) = self.wait_for_pace().await {
+            return Brought::Away(why);
+        }
+        let asked = Asked { destination: self, spread, went: Went::Nowhere };
+        let Some(_permit) = self.permit().await else {
+            return Brought::Away("too many mails wait for it".to_owned());
+        };
+        // Those before it may have found out meanwhile.
+        if lock(&self.pace).is_resting(self.now()) {
+            return Brought::Away("it is left alone since a moment ago".to_owned());
+        }
+        let (brought, how) = self.bring_now(letter, gate).await;
+        asked.went(how);
+        brought
+    }
+
+    async fn bring_now(&self, letter: &Letter<'_>, gate: &dyn Gate) -> (Brought, Went) {
+        if let Some(mut connection) = self.kept().await
+            && let Ok(carried) = connection.carry(letter, gate).await
+        {
+            return self.brought(connection, carried).await;
+        }
+        let mut connection = match Connection::open(&self.server).await {
+            Ok(connection) => connection,
+            Err(unopened) => return (Brought::Away(self.told(&unopened)), Went::Slow(None)),
+        };
+        match connection.carry(letter, gate).await {
+            Ok(carried) => self.brought(connection, carried).await,
+            // A new connection is never stale.
+            Err(_) => (Brought::Away("it closes at once".to_owned()), Went::Slow(None)),
+        }
+    }
+
+    async fn brought(&self, connection: Connection, carried: Carried) -> (Brought, Went) {
+        let Carried { handed, is_open, is_slow } = carried;
+        if is_open && connection.mails < self.limits.mails_each {
+            lock(&self.idle).push(Idle { connection, since: self.watch.elapsed() });
+        } else if is_open {
+            connection.close().await;
+        }
+        (Brought::Here(handed), if is_slow { Went::Slow(None) } else { Went::Well })
+    }
+
+    fn told(&self, unopened: &Unopened) -> String {
+        match unopened {
+            Unopened::Broken(broken) => broken.to_string(),
+            Unopened::Said(reply) => reply.told(""),
+            Unopened::Unsafe(why) => {
+                let server = &self.server.host;
+                tracing::error!(server, why, "a mail server is not used: somebody has to look");
+                why.clone()
+            }
+        }
+    }
+
+    /// Waits where too many went out in this second; a pause is not waited for.
+    async fn wait_for_pace(&self) -> Result<(), String> {
+        let begun = self.watch.elapsed();
+        loop {
+            let taken = lock(&self.pace).take(self.now());
+            match taken {
+                Ok(()) => return Ok(()),
+                Err(Wait::Pause(ms)) => return Err(format!("it is left alone for {} s", ms.div_ceil(1_000))),
+                Err(Wait::Rate(ms)) => {
+                    if self.watch.elapsed() - begun > self.limits.wait {
+                        return Err("its rate is used up".to_owned());
+                    }
+                    retry::wait(Duration::from_millis(ms)).await;
+                }
+            }
+        }
+    }
+
+    async fn permit(&self) -> Option<SemaphorePermit<'_>> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Some(permit);
+        }
+        let _waiting = Waiting::begin(&self.waiting, self.limits.waiting)?;
+        timeout(self.limits.wait, self.permits.acquire()).await.ok()?.ok()
+    }
+
+    /// A connection that was kept and is still good: the one used last, for others may fall idle.
+    async fn kept(&self) -> Option<Connection> {
+        loop {
+            let Idle { mut connection, since } = lock(&self.idle).pop()?;
+            if self.watch.elapsed() - since < self.limits.idle && connection.is_fresh().await {
+                return Some(connection);
+            }
+            connection.close().await;
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.watch.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Server { host, port, tls, login, .. } = &self.server;
+        let login = if login.is_some() { ", login" } else { "" };
+        write!(f, "smtp to {host}:{port} ({tls:?}{login})")
+    }
+}
+
+/// One that was let out. Whatever becomes of it is noted, also if nobody waits for it any more.
+struct Asked<'a> {
+    destination: &'a Destination,
+    spread: u64,
+    went: Went,
+}
+
+impl Asked<'_> {
+    fn went(mut self, went: Went) {
+        self.went = went;
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        let Self { destination, spread, went } = self;
+        lock(&destination.pace).note(destination.now(), *went, *spread);
+    }
+}
+
+/// One of those that wait.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(count: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let waiting = Self(count);
+        (count.fetch_add(1, Ordering::Relaxed) < most).then_some(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What a panic left behind is still good: every change is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

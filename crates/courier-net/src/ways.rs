@@ -1,0 +1,251 @@
+//! Ways for mail as an operator writes them: an address a line.
+//!
+//! ```text
+//! smtp://user:password@mail.example.com:587?weight=3
+//! smtps://other.example.com?connections=4&per_second=50
+//! smtp+plain://127.0.0.1:2525
+//! ```
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject as _},
+};
+use tokio_rustls::TlsConnector;
+use url::Url;
+
+use crate::{
+    mail::Way,
+    smtp::{Limits, Login, Server, Times, Tls},
+};
+
+/// The largest number that makes sense for any of the settings.
+const NUMBER_MAX: f64 = 1_000_000.0;
+
+/// What can be said behind the question mark.
+const WORDS: [&str; 7] = ["name", "weight", "connections", "mails_each", "waiting", "per_second", "tls_name"];
+
+/// What all ways have in common.
+#[derive(Clone)]
+pub struct Common {
+    /// How we call ourselves.
+    pub ehlo: String,
+    /// How long one mail may be in a server's hands.
+    pub hand_over: Duration,
+    pub trust: Trust,
+}
+
+/// Whose certificates are believed.
+#[derive(Clone)]
+pub struct Trust(Arc<ClientConfig>);
+
+impl Trust {
+    /// Those that browsers believe too, or only those that some file in PEM names.
+    pub fn new(pem: Option<&[u8]>) -> Result<Self, String> {
+        let mut roots = RootCertStore::empty();
+        match pem {
+            None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+            Some(pem) => {
+                for certificate in CertificateDer::pem_slice_iter(pem) {
+                    let certificate = certificate.map_err(|_| "not certificates in PEM".to_owned())?;
+                    roots.add(certificate).map_err(|_| "has a certificate that is none".to_owned())?;
+                }
+                if roots.is_empty() {
+                    return Err("has no certificate".to_owned());
+                }
+            }
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
+    }
+}
+
+/// Reads ways, or says what is wrong with each line. No complaint quotes a line: it has a password in it.
+pub fn parse(text: &str, common: &Common) -> Result<Vec<Way>, Vec<String>> {
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let (mut ways, mut wrong) = (Vec::new(), Vec::new());
+    for (number, line) in lines {
+        match way(line, common) {
+            Ok(way) if ways.iter().any(|other: &Way| other.name() == way.name()) => {
+                wrong.push(format!(
+                    "way {number}: another one is called `{}`; `?name=` tells them apart",
+                    way.name()
+                ));
+            }
+            Ok(way) => ways.push(way),
+            Err(why) => wrong.push(format!("way {number}: {why}")),
+        }
+    }
+    if ways.is_empty() && wrong.is_empty() {
+        wrong.push(
+            "there is no way in it; one is such as `smtp://user:password@mail.example.com:587`".to_owned(),
+        );
+    }
+    if wrong.is_empty() { Ok(ways) } else { Err(wrong) }
+}
+
+fn way(line: &str, common: &Common) -> Result<Way, String> {
+    let url = Url::parse(line).map_err(|error| format!("not an address: {error}"))?;
+    let connector = || TlsConnector::from(common.trust.0.clone());
+    let (tls, port) = match url.scheme() {
+        "smtp" => (Tls::Required(connector()), 587),
+        "smtps" => (Tls::FromTheStart(connector()), 465),
+        "smtp+plain" => (Tls::None, 25),
+        other => return Err(format!("`{other}` is none of `smtp`, `smtps` and `smtp+plain`")),
+    };
+    let host = url.host_str().filter(|host| !host.is_empty()).ok_or("it names no server")?;
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    if matches!(tls, Tls::None) && !is_here(&host) {
+        return Err("`smtp+plain` is for a server on this machine; beyond it mail goes within TLS".to_owned());
+    }
+    if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
+        return Err("behind the server there is only `?`".to_owned());
+    }
+    let said = Said::read(&url)?;
+    let usual = Limits::USUAL;
+    let limits = Limits {
+        connections: said.count("connections")?.unwrap_or(usual.connections),
+        mails_each: said
+            .count("mails_each")?
+            .map_or(usual.mails_each, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+        waiting: said.count("waiting")?.unwrap_or(usual.waiting),
+        per_second: said.number("per_second")?,
+        ..usual
+    };
+    let server = Server {
+        port: url.port().unwrap_or(port),
+        tls_name: said.word("tls_name"),
+        tls,
+        login: login(&url)?,
+        ehlo: common.ehlo.clone(),
+        times: Times::within(common.hand_over),
+        host: host.clone(),
+    };
+    let weight = match said.word("weight").as_deref() {
+        Some("0") => 0,
+        _ => said.count("weight")?.map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+    };
+    Ok(Way::smtp(&said.word("name").unwrap_or(host), weight, server, limits))
+}
+
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn login(url: &Url) -> Result<Option<Login>, String> {
+    let user = plain(url.username())?;
+    match (user.is_empty(), url.password()) {
+        (true, None) => Ok(None),
+        (false, Some(password)) => Ok(Some(Login { user, password: plain(password)?.into() })),
+        _ => Err("it has a user or a password, but not both".to_owned()),
+    }
+}
+
+/// Without the percent signs by which a password may have any character.
+fn plain(text: &str) -> Result<String, String> {
+    let text = percent_encoding::percent_decode_str(text).decode_utf8();
+    let text = text.map_err(|_| "its user or password is not UTF-8".to_owned())?;
+    if text.chars().any(char::is_control) {
+        return Err("its user or password has a control character".to_owned());
+    }
+    Ok(text.into_owned())
+}
+
+/// What is said behind the question mark.
+struct Said(Vec<(String, String)>);
+
+impl Said {
+    fn read(url: &Url) -> Result<Self, String> {
+        let mut said: Vec<(String, String)> = Vec::new();
+        for (word, value) in url.query_pairs() {
+            if !WORDS.contains(&&*word) {
+                return Err(format!("`{word}` is none of {}", WORDS.join(", ")));
+            }
+            if said.iter().any(|(other, _)| **other == *word) {
+                return Err(format!("`{word}` is said twice"));
+            }
+            if value.is_empty() || value.chars().any(char::is_control) {
+                return Err(format!("`{word}` says nothing"));
+            }
+            said.push((word.into_owned(), value.into_owned()));
+        }
+        Ok(Self(said))
+    }
+
+    fn word(&self, word: &str) -> Option<String> {
+        self.0.iter().find(|(other, _)| other == word).map(|(_, value)| value.clone())
+    }
+
+    fn number(&self, word: &str) -> Result<Option<f64>, String> {
+        let Some(text) = self.word(word) else { return Ok(None) };
+        let number = text.parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= NUMBER_MAX);
+        number.map(Some).ok_or_else(|| format!("`{word}` is a number above 0, and at most a million"))
+    }
+
+    fn count(&self, word: &str) -> Result<Option<usize>, String> {
+        let Some(text) = self.word(word) else { return Ok(None) };
+        let count = text.parse::<usize>().ok().filter(|count| (1..=1_000_000).contains(count));
+        count.map(Some).ok_or_else(|| format!("`{word}` is a whole number above 0, and at most a million"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn common() -> Common {
+        let trust = Trust::new(None).unwrap();
+        Common { ehlo: "here.example".to_owned(), hand_over: Duration::from_secs(120), trust }
+    }
+
+    #[test]
+    fn ways_are_read() {
+        let text = "\n# two\nsmtp://ann:p%40ss%3A@mail.example.com?weight=3&connections=4\n smtps://[::1]:2465?name=b\n\
+                    smtp+plain://127.0.0.1:2525?weight=0";
+        let ways = parse(text, &common()).unwrap();
+        let shown: Vec<String> = ways.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            [
+                "mail.example.com: smtp to mail.example.com:587 (starttls, login), weight 3, 4 connections",
+                "b: smtp to ::1:2465 (tls), weight 1, 8 connections",
+                "127.0.0.1: smtp to 127.0.0.1:2525 (none), weight 0, 8 connections",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_without_the_password() {
+        let check = |line: &str, expected: &str| {
+            let wrong = parse(line, &common()).unwrap_err().join("; ");
+            assert!(wrong.contains(expected), "{wrong:?} does not say {expected:?}");
+            assert!(!wrong.contains("s3cret"), "{wrong:?}");
+        };
+        check("", "there is no way in it");
+        check("mail.example.com", "not an address");
+        check("http://ann:s3cret@mail.example.com", "`http` is none of");
+        check("smtp+plain://ann:s3cret@mail.example.com", "within TLS");
+        check("smtp+plain://10.0.0.1", "within TLS");
+        check("smtp://ann@mail.example.com", "but not both");
+        check("smtp://:s3cret@mail.example.com", "but not both");
+        check("smtp://ann:s3cret%0d%0aQUIT@mail.example.com", "control character");
+        check("smtp://ann:s3cret@mail.example.com?wieght=3", "`wieght` is none of name, weight");
+        check("smtp://mail.example.com?weight=-1", "`weight` is a whole number");
+        check("smtp://mail.example.com?connections=0", "`connections` is a whole number");
+        check("smtp://mail.example.com?per_second=NaN", "`per_second` is a number");
+        check("smtp://mail.example.com?weight=1&weight=2", "said twice");
+        check("smtp://mail.example.com/inbox", "only `?`");
+        check("smtp://mail.example.com\nsmtps://mail.example.com", "way 2: another one is called");
+    }
+
+    #[test]
+    fn certificates_are_read() {
+        assert!(Trust::new(Some(b"")).is_err_and(|why| why == "has no certificate"));
+        assert!(Trust::new(Some(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")).is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! The keys of mail.
+
+use std::{path::PathBuf, time::Duration};
+
+use courier_net::ways::{self, Common, Trust};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::{
+    keys::{MAIL_CA, MAIL_DKIM, MAIL_NAME, MAIL_WAYS},
+    merge::{Merge, Source},
+    settle::path,
+};
+
+/// How mails leave the house.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// An address a line, with passwords.
+    pub ways: SecretString,
+    pub ca: Option<PathBuf>,
+    pub name: String,
+    pub dkim: Option<PathBuf>,
+}
+
+/// What a house is called that nobody gave a name.
+const NAMELESS: &str = "localhost";
+
+/// Understands them; every line of the ways that is wrong is told.
+pub fn settle(merge: &mut Merge<'_>, public_url: Option<&str>, hand_over: Option<Duration>) -> Option<Mail> {
+    let (ca, dkim) = (merge.take(MAIL_CA, path), merge.take(MAIL_DKIM, path));
+    let name =
+        merge.take(MAIL_NAME, host).or_else(|| host_of(public_url?)).unwrap_or_else(|| NAMELESS.to_owned());
+    let Some((ways, source)) = merge.secrets.get(MAIL_WAYS).cloned() else {
+        for name in [MAIL_CA, MAIL_NAME, MAIL_DKIM] {
+            if let Some(source) = merge.source(name).filter(|source| **source != Source::Default).cloned() {
+                merge.refuse(&source, format!("`{name}` is of no use without `{MAIL_WAYS}`"));
+            }
+        }
+        return None;
+    };
+    // Only read: whether the certificates are there is seen when they are needed.
+    let common = Common { ehlo: name.clone(), hand_over: hand_over?, trust: Trust::new(None).ok()? };
+    if let Err(wrong) = ways::parse(ways.expose_secret(), &common) {
+        wrong.into_iter().for_each(|wrong| merge.refuse(&source, format!("`{MAIL_WAYS}`: {wrong}")));
+    }
+    Some(Mail { ways, ca, name, dkim })
+}
+
+/// A name that a server can be told.
+fn host(text: &str) -> Result<String, String> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-.[:]".contains(&byte);
+    let is_host = (1..=255).contains(&text.len()) && text.bytes().all(good);
+    if is_host { Ok(text.to_owned()) } else { Err("is no name of a machine".to_owned()) }
+}
+
+fn host_of(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let host = rest.split('/').next()?;
+    let name = if host.starts_with('[') { None } else { host.split(':').next() };
+    name.filter(|name| !name.is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,157 @@
+//! A mail server with every mood that one can have: `tests/python/mail_server.py`, on aiosmtpd.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::{
+    certificates::Certificates,
+    network::Network,
+    node::{Node, folder},
+};
+
+/// How a mail server is spoken with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MailTls {
+    #[default]
+    None,
+    /// It offers STARTTLS, and takes nothing before.
+    StartTls,
+    FromTheStart,
+}
+
+/// What a mail server is like.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MailOptions {
+    pub tls: MailTls,
+    /// Its certificate names another machine.
+    pub wrong_name: bool,
+    /// `USER:PASSWORD`, without which it takes nothing.
+    pub login: Option<&'static str>,
+    /// Bytes of the largest mail.
+    pub size: Option<usize>,
+    /// Seconds after which it leaves whoever says nothing.
+    pub idle: Option<u32>,
+}
+
+pub struct MailServer {
+    node: Node,
+    host: String,
+    port: u16,
+    certificates: Option<Certificates>,
+    _network: Network,
+}
+
+/// A mail as it arrived.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    pub bytes: Vec<u8>,
+    /// From, to, options, TLS and login, as JSON.
+    pub about: serde_json::Value,
+}
+
+impl MailServer {
+    /// Starts one and waits until it is ready.
+    pub fn start(options: MailOptions) -> Result<Self> {
+        let network = Network::claim()?;
+        let (host, port) = (network.host(0), network.port(2_525)?);
+        let folder = folder("mail")?;
+        let program = root().join("tests/python/mail_server.py");
+        let mut command = vec![python()?.into(), program.into(), "--host".into(), host.clone().into()];
+        let mut word = |name: &str, value: String| command.extend([name.into(), value.into()]);
+        word("--port", port.to_string());
+        let mails = folder.path().join("mails");
+        fs::create_dir(&mails)?;
+        word("--folder", mails.display().to_string());
+        let certificates = match options.tls {
+            MailTls::None => None,
+            tls => {
+                word("--tls", if tls == MailTls::StartTls { "starttls" } else { "tls" }.to_owned());
+                let named = if options.wrong_name { "127.1.2.3" } else { &host };
+                let made = Certificates::make(folder.path(), &[named])?;
+                word("--certificate", made.nodes_pem.display().to_string());
+                Some(made)
+            }
+        };
+        options.login.into_iter().for_each(|login| word("--login", login.to_owned()));
+        options.size.into_iter().for_each(|size| word("--size", size.to_string()));
+        options.idle.into_iter().for_each(|seconds| word("--idle", seconds.to_string()));
+        let node = Node::new(folder, command, "ready")?;
+        let server = Self { node, host, port, certificates, _network: network };
+        server.start_again().context("cannot start the mail server")?;
+        Ok(server)
+    }
+
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The authority of its certificate.
+    pub fn ca(&self) -> Result<Vec<u8>> {
+        let certificates = self.certificates.as_ref().context("it has no certificate")?;
+        Ok(fs::read(&certificates.ca_pem)?)
+    }
+
+    /// The mails that it took, in order.
+    pub fn arrived(&self) -> Result<Vec<Arrived>> {
+        let mut arrived = Vec::new();
+        for number in 1.. {
+            let path = self.node.folder().join(format!("mails/{number}.eml"));
+            if !path.exists() {
+                break;
+            }
+            let about = serde_json::from_slice(&fs::read(path.with_extension("json"))?)?;
+            arrived.push(Arrived { bytes: fs::read(path)?, about });
+        }
+        Ok(arrived)
+    }
+
+    /// How often somebody has connected since it was started last.
+    pub fn connections(&self) -> usize {
+        self.node.times_said("connected")
+    }
+
+    /// Ends it without a warning. Its mails stay.
+    pub fn stop(&self) -> Result<()> {
+        self.node.kill()
+    }
+
+    pub fn start_again(&self) -> Result<()> {
+        self.node.start()?;
+        self.node.wait()
+    }
+
+    /// It stands still: whoever connects is heard by nobody.
+    pub fn pause(&self) -> Result<()> {
+        self.node.pause()
+    }
+
+    pub fn resume(&self) -> Result<()> {
+        self.node.resume()
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The Python that the programs in `tests/python` stand on, among the build outputs; made by what it is missing says.
+pub fn python() -> Result<PathBuf> {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let folder = Path::new(&target).join("python");
+    let environment = root().join(&folder);
+    let made_of = fs::read_to_string(environment.join("requirements.txt")).unwrap_or_default();
+    ensure!(
+        made_of == include_str!("../../python/requirements.txt"),
+        "{} is missing or out of date: `setup/prepare.sh test` makes it",
+        folder.display()
+    );
+    Ok(environment.join("bin/python"))
+}
