@@ -1,5 +1,7 @@
 //! What can be set about the sender.
 
+use std::time::Duration;
+
 use crate::links::Links;
 
 /// The group under which it reads.
@@ -9,6 +11,11 @@ pub const GROUP: &str = "sender";
 pub const RETRY_MS_FIRST: i64 = 30_000;
 /// The longest wait between two tries.
 pub const RETRY_MS_MAX: i64 = 3_600_000;
+
+/// How long a turn waits for one delivery.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// When a Ready comes again whose delivery took longer.
+pub const SLOW_MS: i64 = 30_000;
 
 /// Settings of the sender.
 #[derive(Clone, Debug)]

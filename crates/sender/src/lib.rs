@@ -5,13 +5,14 @@
 //!
 //! # Tour
 //!
-//! [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
+//! [`loaded`] is what a batch needs to know. [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
 //! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it. [`report`] says what became of it. [`mod@run`] is the
 //! only place that waits.
 
 pub mod config;
 pub mod links;
 
+mod loaded;
 pub mod past;
 
 pub mod check;

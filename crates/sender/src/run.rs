@@ -5,16 +5,16 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     hash::{BuildHasher as _, RandomState},
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use catalogue::{Catalogue, truth};
+use catalogue::Catalogue;
 use courier::{Courier, Gate, Handed, Message};
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::join_all};
 use model::{
     Millis, Row, State, Tenant, World,
     civil::Zones,
@@ -26,10 +26,8 @@ use model::{
 };
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, crash};
-use store::{
-    Claim, Claimed, Journalled, Record, Recorded, StateKey, Store,
-    world::{self, Wanted},
-};
+use store::{Claim, Claimed, Journalled, Record, Recorded, Store, world};
+use tokio::{task::JoinSet, time::timeout};
 use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
@@ -42,7 +40,8 @@ use wire::{
 
 use crate::{
     check::{self, Checked, Facts},
-    config::{Config, GROUP, retry_ms},
+    config::{Config, GROUP, PATIENCE, SLOW_MS, retry_ms},
+    loaded::{by_three, days_of, keys_of, wanted},
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
     past::{Past, is_alone, past},
@@ -88,17 +87,28 @@ pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
     };
     // Random, since in containers each process has the same number: two claims must never look like one.
     let own = RandomState::new().hash_one(std::process::id()).to_be_bytes();
-    let mut sender = Sender { ports, config, own, claims: AtomicU64::new(0) };
-    drive(drive_with, &mut sender).await
+    let (claims, slow) = (AtomicU64::new(0), Mutex::default());
+    let desk = Arc::new(Desk { ports, config, own, claims, slow });
+    drive(drive_with, &mut Sender(desk.clone())).await?;
+    desk.close().await;
+    Ok(())
 }
 
-struct Sender {
+struct Sender(Arc<Desk>);
+
+/// What deliveries have in common. One that takes long goes on after its turn.
+struct Desk {
     ports: Ports,
     config: Config,
     /// What no other process has.
     own: [u8; 8],
     claims: AtomicU64,
+    /// Deliveries whose turns did not wait for them. They end with the sender.
+    slow: Mutex<Vec<UnderWay>>,
 }
+
+/// One delivery; dropped, it ends where it is, as by a crash.
+type UnderWay = JoinSet<anyhow::Result<Delivery>>;
 
 /// What was loaded for a batch.
 struct Loaded {
@@ -110,12 +120,21 @@ struct Loaded {
 #[async_trait]
 impl Work for Sender {
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
+        self.0.turn(batch).await
+    }
+
+    async fn turns(&mut self, round: &[(Batch, Option<i64>)]) -> Vec<anyhow::Result<Vec<NewRecord>>> {
+        join_all(round.iter().map(|(batch, _)| self.0.turn(batch))).await
+    }
+}
+
+impl Desk {
+    async fn turn(self: &Arc<Self>, batch: &Batch) -> anyhow::Result<Vec<NewRecord>> {
+        self.forget_ended();
         let (readys, mut records) = self.read(batch)?;
-        let loaded = self.load(&readys).await?;
-        let sender = &*self;
-        // Boxed: the compiler cannot see through the borrowed futures of a trait's method otherwise.
-        let loaded = &loaded;
-        let deliveries: Vec<_> = readys.iter().map(|ready| sender.deliver(ready, loaded).boxed()).collect();
+        let loaded = Arc::new(self.load(&readys).await?);
+        let deliveries = readys.into_iter().map(|ready| self.told(Arc::new(ready), loaded.clone()).boxed());
+        let deliveries: Vec<_> = deliveries.collect();
         let deliveries = futures::stream::iter(deliveries).buffered(self.config.at_once_max.max(1));
         let deliveries: Vec<Delivery> = deliveries.try_collect().await?;
         for delivery in deliveries {
@@ -123,9 +142,47 @@ impl Work for Sender {
         }
         Ok(records)
     }
-}
 
-impl Sender {
+    /// What became of a Ready. Where the other side takes its time nobody else waits for it: the Ready comes again, and
+    /// by then the journal knows.
+    async fn told(self: &Arc<Self>, ready: Arc<Ready>, loaded: Arc<Loaded>) -> anyhow::Result<Delivery> {
+        let mut under_way = UnderWay::new();
+        let (desk, own) = (self.clone(), ready.clone());
+        under_way.spawn(async move { desk.deliver(&own, &loaded).await });
+        match timeout(PATIENCE, under_way.join_next()).await {
+            Ok(ended) => ended.context("a delivery")?.context("a delivery was cut off")?,
+            Err(_) => {
+                lock(&self.slow).push(under_way);
+                let now = Millis(self.ports.clock.now());
+                Ok(report::deferred(&ready, now.plus(SLOW_MS), now))
+            }
+        }
+    }
+
+    /// Waits for the deliveries that are under way, but not for ever: what becomes of the others the journal finds out.
+    async fn close(&self) {
+        let slow = std::mem::take(&mut *lock(&self.slow));
+        let ended = join_all(slow.into_iter().map(|mut one| async move { one.join_next().await }));
+        if timeout(PATIENCE, ended).await.is_err() {
+            tracing::warn!("deliveries are left to the journal: the other side does not answer");
+        }
+    }
+
+    /// Forgets deliveries that ended by themselves.
+    fn forget_ended(&self) {
+        lock(&self.slow).retain_mut(|one| match one.try_join_next() {
+            Some(Ok(Err(error))) => {
+                tracing::warn!(
+                    error = format!("{error:#}"),
+                    "a slow delivery failed; the journal finds out what became of it"
+                );
+                false
+            }
+            Some(_) => false,
+            None => true,
+        });
+    }
+
     /// The Readys of a batch, each once; what cannot be read goes to quarantine.
     fn read(&self, batch: &Batch) -> anyhow::Result<(Vec<Ready>, Vec<NewRecord>)> {
         let mut readys: Vec<Ready> = Vec::new();
@@ -246,7 +303,7 @@ impl Sender {
 
     async fn hand(&self, ready: &Ready, message: &Message, checked: Checked) -> anyhow::Result<Delivery> {
         let watch = Stopwatch::start();
-        let gate = ClaimGate { sender: self, ready, checked: &checked };
+        let gate = ClaimGate { desk: self, ready, checked: &checked };
         let handed = self.ports.courier.hand(message, &gate).await?;
         let seconds = watch.elapsed().as_secs_f64();
         self.ports.metrics.hand_over_seconds.with_label_values(&[ready.channel.name()]).observe(seconds);
@@ -332,7 +389,7 @@ impl Sender {
 
 /// Claims the attempt when the courier asks, as late as its protocol allows.
 struct ClaimGate<'a> {
-    sender: &'a Sender,
+    desk: &'a Desk,
     ready: &'a Ready,
     checked: &'a Checked,
 }
@@ -340,20 +397,20 @@ struct ClaimGate<'a> {
 #[async_trait]
 impl Gate for ClaimGate<'_> {
     async fn may_go(&self) -> bool {
-        let now = Millis(self.sender.ports.clock.now());
+        let now = Millis(self.desk.ports.clock.now());
         let claim = Claim {
             ready: self.ready.id,
             attempt: self.ready.attempt,
-            token: self.sender.token(),
+            token: self.desk.token(),
             at: now,
-            deadline: now.plus(self.sender.config.claim_ms),
+            deadline: now.plus(self.desk.config.claim_ms),
             told: self.checked.told.iter().map(|entry| entry.key).collect(),
         };
         let deadline = claim.deadline;
-        let claimed = self.sender.ports.store.claim(&self.ready.tenant, claim).await;
+        let claimed = self.desk.ports.store.claim(&self.ready.tenant, claim).await;
         crash::point(crash::CLAIMED);
         match claimed {
-            Ok(Claimed::Yours) => self.is_alone().await && Millis(self.sender.ports.clock.now()) < deadline,
+            Ok(Claimed::Yours) => self.is_alone().await && Millis(self.desk.ports.clock.now()) < deadline,
             Ok(Claimed::Theirs(_)) => fault::planted(Fault::ClaimIgnored),
             Err(error) => {
                 tracing::warn!(ready = %self.ready.id, %error, "could not be claimed");
@@ -369,7 +426,7 @@ impl ClaimGate<'_> {
         if fault::planted(Fault::AloneUnchecked) {
             return true;
         }
-        let found = self.sender.ports.store.journalled(&self.ready.tenant, &[self.ready.id]).await;
+        let found = self.desk.ports.store.journalled(&self.ready.tenant, &[self.ready.id]).await;
         match found {
             Ok(journalled) => journalled.iter().all(|journalled| is_alone(self.ready.attempt, journalled)),
             Err(error) => {
@@ -378,46 +435,6 @@ impl ClaimGate<'_> {
             }
         }
     }
-}
-
-/// What the entries of Readys speak of.
-fn wanted(readys: &[Ready]) -> Wanted {
-    let mut wanted = Wanted::default();
-    for ready in readys {
-        for entry in &ready.entries {
-            wanted.subjects.insert((ready.tenant.clone(), entry.subject.clone()));
-            let (follows, persons) = truth::wants(&entry.reasons);
-            for target in follows {
-                wanted.follows.insert((ready.tenant.clone(), ready.person.clone(), target.clone()));
-                // Named in "why you get this".
-                wanted.subjects.insert((ready.tenant.clone(), target));
-            }
-            wanted.persons.extend(persons.into_iter().map(|person| (ready.tenant.clone(), person)));
-        }
-    }
-    wanted
-}
-
-/// What is asked of each Ready's person: the profile, what they mute, and what the house notes of them.
-fn keys_of(readys: &[Ready]) -> Vec<StateKey> {
-    let keys = |Ready { tenant, person, .. }: &Ready| {
-        [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()))
-    };
-    readys.iter().flat_map(keys).collect()
-}
-
-/// The answers to that, by Ready.
-fn by_three(states: Vec<State>) -> impl Iterator<Item = [State; 3]> {
-    let mut states = states.into_iter();
-    std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]))
-}
-
-/// The days of its entries, and of what its badge counts.
-fn days_of(ready: &Ready) -> Vec<DayKey> {
-    let own = ready.entries.iter().map(|entry| entry.key.day());
-    let counted = ready.badge.iter().flat_map(|unseen| unseen.days.iter().copied());
-    let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
-    own.chain(counted).map(key).collect()
 }
 
 fn outcome_name(delivery: &Delivery) -> &'static str {
@@ -459,4 +476,9 @@ fn quarantined(record: &topic::Record, reason: &str, at: Millis) -> anyhow::Resu
         value,
         headers: Vec::new(),
     })
+}
+
+/// What a panic left behind is still good: every change is one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

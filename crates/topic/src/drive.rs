@@ -55,6 +55,15 @@ pub trait Work: Send + Sync {
     /// committed, another of this one never. `closing` is the instant up to which windows may close.
     async fn turn(&mut self, batch: &Batch, closing: Option<i64>) -> anyhow::Result<Vec<NewRecord>>;
 
+    /// The turns of a round, in their order. Who waits for others in a turn may do so in all of them at once.
+    async fn turns(&mut self, round: &[(Batch, Option<i64>)]) -> Vec<anyhow::Result<Vec<NewRecord>>> {
+        let mut decided = Vec::with_capacity(round.len());
+        for (batch, closing) in round {
+            decided.push(self.turn(batch, *closing).await);
+        }
+        decided
+    }
+
     /// The last turn of this partition is committed: the copy becomes the memory, and what was owed to
     /// others after the commit is done now.
     async fn committed(&mut self, _partition: u32) -> anyhow::Result<()> {

@@ -47,7 +47,7 @@ pub struct NewKey {
     /// `rsa`, which every receiver can check, or `ed25519`, beside it
     #[arg(long, value_name = "KIND", default_value = "rsa", value_parser = ["rsa", "ed25519"])]
     pub kind: String,
-    /// What tells this key from the domain's others [default: its kind and the date, as rsa20261201]
+    /// What tells this key from the domain's others [default: its kind and the date, as rsa-20261201]
     #[arg(long, value_name = "NAME")]
     pub selector: Option<String>,
     /// Use it from this date on (UTC) [default: at once]

@@ -46,7 +46,7 @@ fn make(config: &Config, new: &NewKey, out: Out) -> Result<(), Failure> {
     let date = new.from.clone().unwrap_or_else(|| Millis(now).to_string().chars().take(10).collect());
     let since = folder::since(&date);
     let since = since.ok_or_else(|| Failure::refused(format!("`{date}` is no date, such as 2026-12-01")))?;
-    let selector = new.selector.clone().unwrap_or_else(|| format!("{}{}", new.kind, date.replace('-', "")));
+    let selector = new.selector.clone().unwrap_or_else(|| format!("{}-{}", new.kind, date.replace('-', "")));
     let refused = |why: courier_net::dkim::Unusable| Failure::refused(format!("`{}`: {why}", new.domain));
     let pem = Key::make(&new.kind).map_err(refused)?;
     let key = Key::read(&new.domain, &selector, since, &pem).map_err(refused)?;

@@ -75,9 +75,10 @@ impl Loop {
         let group = self.drive.membership.group.clone();
         let (mut turns, mut undecided) = (Vec::new(), Vec::new());
         let mut committed = Vec::new();
-        for (batch, closing) in &batches {
+        let decided = work.turns(&batches).await;
+        for ((batch, closing), decided) in batches.iter().zip(decided) {
             let partition = batch.partition;
-            match work.turn(batch, *closing).await {
+            match decided {
                 // Read again it says the same again, and so it need not be committed by itself.
                 Ok(records) if records.is_empty() && closing.is_none() => {
                     self.leave_unsettled(partition);

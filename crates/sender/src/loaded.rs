@@ -1,0 +1,45 @@
+//! What a batch of Readys needs to know, so that each thing is read once.
+
+use catalogue::truth;
+use model::{State, entry::DayKey, ready::Ready};
+use store::{StateKey, world::Wanted};
+
+/// What the entries of Readys speak of.
+pub(crate) fn wanted(readys: &[Ready]) -> Wanted {
+    let mut wanted = Wanted::default();
+    for ready in readys {
+        for entry in &ready.entries {
+            wanted.subjects.insert((ready.tenant.clone(), entry.subject.clone()));
+            let (follows, persons) = truth::wants(&entry.reasons);
+            for target in follows {
+                wanted.follows.insert((ready.tenant.clone(), ready.person.clone(), target.clone()));
+                // Named in "why you get this".
+                wanted.subjects.insert((ready.tenant.clone(), target));
+            }
+            wanted.persons.extend(persons.into_iter().map(|person| (ready.tenant.clone(), person)));
+        }
+    }
+    wanted
+}
+
+/// What is asked of each Ready's person: the profile, what they mute, and what the house notes of them.
+pub(crate) fn keys_of(readys: &[Ready]) -> Vec<StateKey> {
+    let keys = |Ready { tenant, person, .. }: &Ready| {
+        [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()))
+    };
+    readys.iter().flat_map(keys).collect()
+}
+
+/// The answers to that, by Ready.
+pub(crate) fn by_three(states: Vec<State>) -> impl Iterator<Item = [State; 3]> {
+    let mut states = states.into_iter();
+    std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]))
+}
+
+/// The days of its entries, and of what its badge counts.
+pub(crate) fn days_of(ready: &Ready) -> Vec<DayKey> {
+    let own = ready.entries.iter().map(|entry| entry.key.day());
+    let counted = ready.badge.iter().flat_map(|unseen| unseen.days.iter().copied());
+    let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
+    own.chain(counted).map(key).collect()
+}
