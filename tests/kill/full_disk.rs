@@ -32,7 +32,7 @@ fn a_full_disk_is_waited_out_and_nothing_is_lost() {
         Err(error) => panic!("a small disk needs `unshare` and namespaces for users: {error:#}"),
     };
     let dir = tempfile::tempdir_in(&disk).unwrap();
-    let house = House::start_with(dir.path(), Some(("TIDINGS_DISK_RESERVE", "8 MiB"))).unwrap();
+    let house = House::start_with(dir.path(), &[("TIDINGS_DISK_RESERVE", "8 MiB")]).unwrap();
     let mut load = Load::default();
     load.facts(&house);
     load.publish_first(BEFORE / 2, &house);

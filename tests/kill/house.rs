@@ -29,18 +29,18 @@ pub struct House {
 impl House {
     /// Starts the process; `stop_at` names the point at which it stands still.
     pub fn start(dir: &Path, stop_at: Option<&str>) -> Result<Self, String> {
-        Self::start_with(dir, stop_at.map(|at| ("TIDINGS_STOP_AT", at)))
+        Self::start_with(dir, stop_at.map(|at| ("TIDINGS_STOP_AT", at)).as_slice())
     }
 
-    /// Starts the process with something set in its environment.
-    pub fn start_with(dir: &Path, setting: Option<(&str, &str)>) -> Result<Self, String> {
+    /// Starts the process with some things set in its environment.
+    pub fn start_with(dir: &Path, settings: &[(&str, &str)]) -> Result<Self, String> {
         // The note of an earlier life would be taken for this one's.
         drop(std::fs::remove_file(dir.join("admin.json")));
         let mut command = Command::new(tests::binary().map_err(|e| e.to_string())?);
         let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("kill/catalogue");
         command.args(["up", "--demo", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
         command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
-        command.envs(setting);
+        command.envs(settings.iter().copied());
         let mut child =
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
         let (sender, lines) = mpsc::sync_channel(10_000);

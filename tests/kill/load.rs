@@ -14,6 +14,8 @@ use crate::house::House;
 #[derive(Default)]
 pub struct Load {
     facts: bool,
+    /// The address of the first of them, where it matters.
+    pub first: Option<String>,
     /// By number of the event: when it occurred, the same at every try, and whether it was acknowledged.
     events: BTreeMap<u64, (String, bool)>,
 }
@@ -28,7 +30,7 @@ impl Load {
         let mut lines = String::new();
         for p in 0..Self::PERSONS {
             let profile = json!({"id": format!("profile-{p}"), "source": "kill", "type": "tidings.profile",
-                "data": {"person": format!("p{p}"), "email": format!("p{p}@example.org")}});
+                "data": {"person": format!("p{p}"), "email": self.address(p)}});
             lines += &format!("{profile}\n");
             for author in Self::authors_of(p) {
                 let follow = json!({"id": format!("follow-{p}-{author}"), "source": "kill", "type": "tidings.follow",
@@ -37,6 +39,16 @@ impl Load {
             }
         }
         self.facts = house.post("/v1/facts", &lines);
+    }
+
+    pub fn address(&self, p: u64) -> String {
+        let first = self.first.clone().filter(|_| p == 0);
+        first.unwrap_or_else(|| format!("p{p}@example.org"))
+    }
+
+    /// How often a person is to be told of an event.
+    pub fn owed(p: u64, event: u64) -> usize {
+        usize::from(Self::authors_of(p).contains(&(event % Self::AUTHORS)))
     }
 
     fn authors_of(person: u64) -> [u64; 2] {
@@ -94,7 +106,7 @@ impl Load {
             let empty = Vec::new();
             let own = mails.get(&format!("p{p}@example.org")).unwrap_or(&empty);
             for n in 0..Self::EVENTS {
-                let owed = usize::from(Self::authors_of(p).contains(&(n % Self::AUTHORS)));
+                let owed = Self::owed(p, n);
                 let told = own.iter().filter(|text| text.contains(&format!("Title{n}."))).count();
                 if told != owed {
                     wrong.push(format!("p{p} was told of event {n} {told} times, not {owed}"));

@@ -11,6 +11,7 @@ mod bench;
 mod full_disk;
 mod house;
 mod load;
+mod post;
 mod slices;
 
 use std::time::Duration;

@@ -62,6 +62,8 @@ impl World {
         declare(&topics, Partitions::USUAL).await.unwrap();
         let mut config = Config::usual(tenant("main"), 1_000_000);
         config.sender.claim_ms = CLAIM_MS;
+        // Who waits at a gate waits until it is opened.
+        config.sender.patience = PATIENCE;
         let (house, version, said) = (None, 0, Vec::new());
         Self { clock, catalogue, topics, store, outbox, config, house, version, said, _dir: dir }
     }

@@ -8,6 +8,10 @@ Its log is one line a connection, so that one can count them.
   goodbye@   421 to RCPT, closes   data-goodbye@  421 after the mail, closes
   leaves@    closes at RCPT        drop@          takes the mail, closes without a word
   slow@      half a second at RCPT  hang@         takes the mail and says nothing for a minute
+Whoever writes to one of these for the first time is kept waiting for 25 s, and the log says `holds`:
+
+  hold-rcpt@     at RCPT                hold-end@      before its word, with the mail taken
+  hold-data@     before its word, with the mail not taken
 """
 
 import argparse
@@ -21,11 +25,13 @@ from aiosmtpd.smtp import SMTP, AuthResult
 
 SECONDS_SLOW = 0.5
 SECONDS_HANG = 60
+SECONDS_HOLD = 25
 
 
 class Moods:
     def __init__(self, folder):
         self.folder = folder
+        self.held = set()
         self.count = sum(name.endswith(".eml") for name in os.listdir(folder))
 
     async def handle_RCPT(self, server, session, envelope, address, options):
@@ -39,6 +45,7 @@ class Moods:
         if mood in ("goodbye", "leaves"):
             server.transport.close()
             return ""
+        await self.hold("hold-rcpt", address)
         if mood == "slow":
             await asyncio.sleep(SECONDS_SLOW)
         envelope.rcpt_tos.append(address)
@@ -55,13 +62,21 @@ class Moods:
             server.transport.write(b"421 4.3.2 going down\r\n")
             server.transport.close()
             return ""
+        await self.hold("hold-data", envelope.rcpt_tos[0])
         self.keep(server, session, envelope)
+        await self.hold("hold-end", envelope.rcpt_tos[0])
         if mood == "drop":
             server.transport.close()
             return ""
         if mood == "hang":
             await asyncio.sleep(SECONDS_HANG)
         return "250 2.0.0 OK"
+
+    async def hold(self, mood, address):
+        if address.startswith(mood + "@") and address not in self.held:
+            self.held.add(address)
+            print("holds", flush=True)
+            await asyncio.sleep(SECONDS_HOLD)
 
     def keep(self, server, session, envelope):
         self.count += 1

@@ -12,8 +12,8 @@ pub const RETRY_MS_FIRST: i64 = 30_000;
 /// The longest wait between two tries.
 pub const RETRY_MS_MAX: i64 = 3_600_000;
 
-/// How long a turn waits for one delivery.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the sender waits at its end for deliveries that are under way.
+pub const GOODBYE: Duration = Duration::from_secs(5);
 /// When a Ready comes again whose delivery took longer.
 pub const SLOW_MS: i64 = 30_000;
 
@@ -26,6 +26,8 @@ pub struct Config {
     pub at_once_max: usize,
     /// How long a claim holds: the hand-over gives up then, and only after that is it unknown.
     pub claim_ms: i64,
+    /// How long a turn waits for one delivery.
+    pub patience: Duration,
     /// How a reader asks for no more mail; without it, mails carry no such link.
     pub links: Option<Links>,
 }

@@ -40,7 +40,7 @@ use wire::{
 
 use crate::{
     check::{self, Checked, Facts},
-    config::{Config, GROUP, PATIENCE, SLOW_MS, retry_ms},
+    config::{Config, GOODBYE, GROUP, SLOW_MS, retry_ms},
     loaded::{by_three, days_of, keys_of, wanted},
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
@@ -149,7 +149,7 @@ impl Desk {
         let mut under_way = UnderWay::new();
         let (desk, own) = (self.clone(), ready.clone());
         under_way.spawn(async move { desk.deliver(&own, &loaded).await });
-        match timeout(PATIENCE, under_way.join_next()).await {
+        match timeout(self.config.patience, under_way.join_next()).await {
             Ok(ended) => ended.context("a delivery")?.context("a delivery was cut off")?,
             Err(_) => {
                 lock(&self.slow).push(under_way);
@@ -163,7 +163,7 @@ impl Desk {
     async fn close(&self) {
         let slow = std::mem::take(&mut *lock(&self.slow));
         let ended = join_all(slow.into_iter().map(|mut one| async move { one.join_next().await }));
-        if timeout(PATIENCE, ended).await.is_err() {
+        if timeout(GOODBYE, ended).await.is_err() {
             tracing::warn!("deliveries are left to the journal: the other side does not answer");
         }
     }

@@ -118,6 +118,11 @@ impl MailServer {
         self.node.times_said("connected")
     }
 
+    /// Waits until it keeps somebody waiting.
+    pub fn wait_until_it_holds(&self) -> Result<()> {
+        self.node.wait_for(|| self.node.has_said("holds"))
+    }
+
     /// Ends it without a warning. Its mails stay.
     pub fn stop(&self) -> Result<()> {
         self.node.kill()

@@ -63,6 +63,8 @@ const RELEASED_AT_ONCE: usize = 2;
 
 /// How often a house on real engines looks whether it has settled.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How long a turn waits for one delivery.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const DOWN: &str = "the house is down";
 
@@ -179,6 +181,8 @@ impl<'a> Scene<'a> {
             }
         };
         let mut config = Config::usual(Tenant::new(stage::MAIN)?, LAG_MAX);
+        // A disk that is slow for a moment must not change what is told when.
+        config.sender.patience = PATIENCE;
         if let Some(lot) = &self.lot {
             config.partitions = lot.partitions;
             config.look_again = Some(LOOK_AGAIN);
