@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use model::ReadyId;
+
 use crate::links::Links;
 
 /// The group under which it reads.
 pub const GROUP: &str = "sender";
 
-/// Milliseconds before the second try of a Ready that could not be handed over; doubles with each try.
+/// Milliseconds before the second try of a Ready that could not be handed over; doubles with each try, and is up to a quarter longer.
 pub const RETRY_MS_FIRST: i64 = 30_000;
 /// The longest wait between two tries.
 pub const RETRY_MS_MAX: i64 = 3_600_000;
@@ -32,7 +34,9 @@ pub struct Config {
     pub links: Option<Links>,
 }
 
-/// When a Ready is tried again after so many tries.
-pub fn retry_ms(attempt: u16) -> i64 {
-    RETRY_MS_FIRST.saturating_mul(1 << attempt.min(16)).min(RETRY_MS_MAX)
+/// When a Ready is tried again after so many tries. Each has a little more of its own, so that those that failed
+/// together do not come back together.
+pub fn retry_ms(ready: ReadyId, attempt: u16) -> i64 {
+    let pause = RETRY_MS_FIRST.saturating_mul(1 << attempt.min(16)).min(RETRY_MS_MAX);
+    pause + pause * i64::from(ready.0[0]) / (4 * i64::from(u8::MAX))
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{Mail, Message, Push, Way};
 use model::{
-    Channel, Kind, Reason, State, SubjectRef, Tenant, World, badge,
+    Channel, Kind, Millis, Reason, State, SubjectRef, Tenant, World, badge,
     civil::Zones,
     device::{self, Platform},
     person::profile,
@@ -134,15 +134,37 @@ fn variant(ready: &Ready) -> u64 {
 }
 
 /// What mailboxes and mail servers are told beside the mail: that nobody wrote it by hand, which list it is
-/// of (RFC 2919), and how to get no more of it, with one click if they offer that (RFC 2369, RFC 8058).
+/// of (RFC 2919), what complaints are counted by, which mails belong together, and how to get no more of it, with
+/// one click if they offer that (RFC 2369, RFC 8058).
 fn headers(ready: &Ready, catalogue: &str, from: &str, link: Option<&str>) -> Vec<(String, String)> {
     let list = format!("<{}.{catalogue}.{}>", ready.plan, domain(from));
-    let mut headers = vec![("Auto-Submitted", "auto-generated".to_owned()), ("List-Id", list)];
+    let feedback = [ready.plan.as_str(), catalogue, ready.tenant.as_str()].map(plain).join(":");
+    let mut headers = vec![
+        ("Auto-Submitted", "auto-generated".to_owned()),
+        ("List-Id", list),
+        ("Feedback-ID", format!("{feedback}:tidings")),
+    ];
+    if !ready.key.is_empty() {
+        let first = format!("<{}>", thread(ready, from));
+        headers.extend([("In-Reply-To", first.clone()), ("References", first)]);
+    }
     if let Some(link) = link {
         headers.push(("List-Unsubscribe", format!("<{link}>")));
         headers.push(("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()));
     }
     headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The id of a mail that never was, to which all mails of a window's key reply: so a mailbox shows them as one talk.
+fn thread(ready: &Ready, from: &str) -> String {
+    let Ready { tenant, person, plan, key, .. } = ready;
+    format!("{}@{}", model::ready::id(tenant, person, plan, key, Millis(i64::MIN), 0), domain(from))
+}
+
+/// A word without what has a meaning between words.
+fn plain(text: &str) -> String {
+    let good = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    text.chars().map(good).collect()
 }
 
 /// The Ready's own id at the sender's domain: a repeated message is the same message to its receiver.

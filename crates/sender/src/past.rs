@@ -32,7 +32,7 @@ pub fn past(ready: &Ready, journalled: &Journalled) -> Past {
     }
     match recorded(ready.attempt) {
         // This very attempt failed and its report may have been lost.
-        Some(record) => Past::NotBefore(record.at.plus(retry_ms(ready.attempt))),
+        Some(record) => Past::NotBefore(record.at.plus(retry_ms(ready.id, ready.attempt))),
         None => Past::Open,
     }
 }

@@ -332,7 +332,7 @@ impl Desk {
         };
         let record = self.record(ready, ready.attempt, what, checked.left).await?;
         if what == Recorded::NotSent {
-            let until = record.at.plus(retry_ms(ready.attempt));
+            let until = record.at.plus(retry_ms(ready.id, ready.attempt));
             return Ok(report::deferred(ready, until, record.at));
         }
         Ok(report::of_record(ready, &record))

@@ -122,15 +122,21 @@ fn the_journal_says_how_a_ready_is_taken() {
     check(1, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));
     check(1, vec![claim(0, before)], vec![record(0, Recorded::NotSent)], Past::Open);
     // The very attempt failed, and its report was lost.
-    let again = NOW.plus(RETRY_MS_FIRST);
+    let again = NOW.plus(retry_ms(ready(0).id, 0));
     check(0, vec![claim(0, before)], vec![record(0, Recorded::NotSent)], Past::NotBefore(again));
 }
 
 #[test]
 fn the_wait_between_tries_grows_and_is_capped() {
-    assert_eq!(retry_ms(0), RETRY_MS_FIRST);
-    assert_eq!(retry_ms(1), 2 * RETRY_MS_FIRST);
-    assert_eq!(retry_ms(u16::MAX), RETRY_MS_MAX);
+    let check = |own: u8, attempt: u16, expected: i64| {
+        assert_eq!(retry_ms(ReadyId([own; 16]), attempt), expected, "{own}, {attempt}");
+    };
+    check(0, 0, RETRY_MS_FIRST);
+    check(0, 1, 2 * RETRY_MS_FIRST);
+    check(0, u16::MAX, RETRY_MS_MAX);
+    // Those that failed together come back one after the other.
+    check(u8::MAX, 0, RETRY_MS_FIRST * 5 / 4);
+    check(51, 1, 2 * RETRY_MS_FIRST * 21 / 20);
 }
 
 #[test]

@@ -115,6 +115,12 @@ fn world() -> World {
 }
 
 fn made(once: &str, lines: &[Line], links: Option<&Links>) -> Message {
+    let own = |ready: Ready| ready;
+    made_of(once, lines, links, &own)
+}
+
+/// The mail that a Ready becomes, once it was changed.
+fn made_of(once: &str, lines: &[Line], links: Option<&Links>, change: &dyn Fn(Ready) -> Ready) -> Message {
     let files = |name: &str| match name {
         "mail.mjml" => Ok("<mjml><mj-body></mj-body></mjml>".to_owned()),
         _ => Ok(TEXT.to_owned()),
@@ -122,7 +128,7 @@ fn made(once: &str, lines: &[Line], links: Option<&Links>) -> Message {
     let catalogue = Catalogue::parse(&CATALOGUE.replace("ONCE", once), "catalogue.yaml", &files);
     let catalogue = catalogue.unwrap_or_else(|problems| panic!("{problems}"));
     let renderer = Renderer::new(&catalogue).unwrap();
-    let ready = ready(lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect());
+    let ready = change(ready(lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect()));
     let place = Value::Place(Place { lat: 52.52, lon: 13.405 });
     let email = Value::text("ann@example.com");
     let profile = State::at(1, [(profile::EMAIL, Some(email)), (profile::PLACE, Some(place))]);
@@ -131,6 +137,24 @@ fn made(once: &str, lines: &[Line], links: Option<&Links>) -> Message {
     let (zones, world) = (Zones::bundled(), world());
     let making = Making { catalogue: &catalogue, renderer: &renderer, zones: &zones, world: &world, links };
     making.message(&ready, &facts, &checked).unwrap_or_else(|error| panic!("{error:#}"))
+}
+
+#[test]
+fn mails_of_one_key_are_one_talk() {
+    let of = |key: &str, opening: i64| {
+        let change = |ready: Ready| Ready { key: key.into(), opening: Millis(opening), ..ready };
+        let message = made_of("subject", &[(0, "show:1", &["followed_show"])], None, &change);
+        let found = |name: &str| {
+            let mut headers = message.mail().unwrap().headers.iter();
+            headers.find(|(other, _)| other == name).map(|(_, value)| value.clone())
+        };
+        assert_eq!(found("References"), found("In-Reply-To"));
+        found("References")
+    };
+    assert_eq!(of("", 1), None);
+    assert!(of("post:1", 1).is_some_and(|first| first.ends_with("@shows.example>")));
+    assert_eq!(of("post:1", 1), of("post:1", 2));
+    assert_ne!(of("post:1", 1), of("post:2", 1));
 }
 
 #[test]
@@ -177,9 +201,10 @@ fn headers_say_which_list_it_is_and_how_to_leave_it() {
     for message in [&with, &without] {
         assert_eq!(header(message, "Auto-Submitted").as_deref(), Some("auto-generated"));
         assert_eq!(header(message, "List-Id").as_deref(), Some("<daily.shows.shows.example>"));
+        assert_eq!(header(message, "Feedback-ID").as_deref(), Some("daily:shows:main:tidings"));
     }
     assert_eq!(header(&with, "List-Unsubscribe-Post").as_deref(), Some("List-Unsubscribe=One-Click"));
-    assert_eq!(without.mail().unwrap().headers.len(), 2);
+    assert_eq!(without.mail().unwrap().headers.len(), 3);
     let link = header(&with, "List-Unsubscribe").unwrap();
     let link = link.trim_matches(['<', '>']);
     assert!(with.text.contains(link), "{}", with.text);

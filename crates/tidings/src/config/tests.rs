@@ -1,5 +1,7 @@
 //! The merge as a table, the refusals with the nearest name, and that no secret is ever shown.
 
+mod mail;
+
 use std::{io, path::Path};
 
 use secrecy::ExposeSecret as _;

@@ -1,0 +1,40 @@
+//! The keys of mail: what is known of them, what is refused, and that no password is ever shown.
+
+use secrecy::ExposeSecret as _;
+
+use super::{merged, shown};
+
+const WAYS: &str = "smtp://ann:correct-horse-battery@mail.example.com?weight=3";
+
+#[test]
+fn what_is_known_of_mail_is_what_was_said() {
+    let public = ("TIDINGS_PUBLIC_URL", "https://news.example.com:8443/x");
+    let ways = ("TIDINGS_MAIL_WAYS", WAYS);
+    let named = merged("mail: {name: mta.example.com, dkim: keys, ca: ca.pem}", &[ways], &[]).unwrap();
+    let mail = named.config.mail.as_ref().unwrap();
+    assert_eq!((mail.name.as_str(), mail.ways.expose_secret()), ("mta.example.com", WAYS));
+    assert_eq!(shown(&named, "mail.dkim"), "keys (tidings.yaml:1:37)");
+    assert_eq!(shown(&named, "mail.ways"), "*** (environment TIDINGS_MAIL_WAYS)");
+    assert!(!format!("{:?}", named.config).contains("correct-horse-battery"));
+    let of_url = merged("", &[public, ways], &[]).unwrap();
+    assert_eq!(of_url.config.mail.unwrap().name, "news.example.com");
+    assert_eq!(merged("", &[ways], &[]).unwrap().config.mail.unwrap().name, "localhost");
+    assert!(merged("", &[public], &[]).unwrap().config.mail.is_none());
+}
+
+#[test]
+fn what_is_wrong_about_mail_is_told_in_full() {
+    let check = |file: &str, ways: &str, expected: &[&str]| {
+        let environment: &[_] = if ways.is_empty() { &[] } else { &[("TIDINGS_MAIL_WAYS", ways)] };
+        let refused = merged(file, environment, &[]).unwrap_err().to_string();
+        for words in expected {
+            assert!(refused.contains(words), "{refused:?} does not say {words:?}");
+        }
+        assert!(!refused.contains("correct-horse-battery"), "{refused}");
+    };
+    let both = format!("{WAYS}&wait=3\nsmtp+plain://10.1.1.1");
+    check("", &both, &["way 1: `wait` is none of", "way 2: `smtp+plain` is for a server on this machine"]);
+    check("mail: {dkim: keys}", "", &["tidings.yaml:1:14", "`mail.dkim` is of no use without `mail.ways`"]);
+    check("mail: {name: 'a b'}", WAYS, &["mail.name: `a b` is no name of a machine"]);
+    check("mail: {way: x}", WAYS, &["`mail.way", "`mail.ways`"]);
+}
