@@ -159,7 +159,6 @@ fn wrong(load: &Load, mails: &[Arrived], is_unclear: bool) -> Result<(), String>
             }
         }
     }
-    println!("{} persons were told again, of {} mails", again.len(), mails.len());
     if is_unclear && again.is_empty() {
         wrong.push("nobody was told again, though nobody can know whether they were told".to_owned());
     }
