@@ -62,6 +62,13 @@ impl Trust {
             .map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
     }
+
+    /// For who has to agree on what is spoken within TLS.
+    pub(crate) fn speaking(&self, protocols: &[&[u8]]) -> TlsConnector {
+        let mut config = ClientConfig::clone(&self.0);
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        TlsConnector::from(Arc::new(config))
+    }
 }
 
 /// Reads ways, or says what is wrong with each line. No complaint quotes a line: it has a password in it.

@@ -87,11 +87,15 @@ impl Message {
     }
 }
 
-/// The last question before the point of no return.
+/// The last question before the point of no return, and whom to tell what came to light behind it.
 #[async_trait]
 pub trait Gate: Send + Sync {
     /// Whether the message may go now. Asked at most once a message.
     async fn may_go(&self) -> bool;
+
+    /// The token of a device reaches nobody any more, and never will. Said each time it is found out, before the
+    /// hand-over ends.
+    async fn gone(&self, _device: &Device) {}
 }
 
 /// What became of a hand-over.

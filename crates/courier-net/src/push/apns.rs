@@ -1,0 +1,142 @@
+//! Apple's devices, by its Push Notification service: HTTP/2, and a token that says who we are.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use hyper::{
+    Request,
+    header::{AUTHORIZATION, HeaderValue},
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+
+use super::{
+    http::{Client, Manner, Reply, Times},
+    jwt::{Kept, Key, Token},
+    lane::Lane,
+    service::{Fared, Judged, Letter, Prepared, Service, fitting, pause, secret, word},
+};
+use crate::ways::Trust;
+
+pub const ROOT: &str = "https://api.push.apple.com";
+
+/// Bytes of a payload, at most.
+const BYTES_MAX: usize = 4_096;
+/// A token is good for an hour, and must not be made anew within twenty minutes.
+const TOKEN_MS: i64 = 50 * 60_000;
+const TOKEN_APART_MS: i64 = 20 * 60_000;
+/// Requests at the same time; Apple says itself how many it takes on one connection.
+const REQUESTS: usize = 500;
+/// Apple takes it for an attack if connections come and go.
+const IDLE: Duration = Duration::from_hours(1);
+
+/// What Apple gives out.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// [`ROOT`], or that of the sandbox.
+    pub root: String,
+    /// The key in PEM, and by which id Apple knows it.
+    pub key: SecretString,
+    pub key_id: String,
+    pub team_id: String,
+    /// The app's bundle id.
+    pub topic: String,
+    pub per_second: Option<f64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Apns {
+    root: String,
+    key: Key,
+    key_id: String,
+    team_id: String,
+    topic: HeaderValue,
+    kept: Kept,
+    lane: Arc<Lane>,
+    client: Client,
+}
+
+impl Apns {
+    pub fn new(settings: &Settings, trust: &Trust, times: Times) -> Result<Self, String> {
+        let key =
+            Key::es256(settings.key.expose_secret()).map_err(|why| format!("the key for APNs: {why}"))?;
+        let topic = HeaderValue::from_str(&settings.topic).ok().filter(|topic| !topic.is_empty());
+        let root = super::pusher::root(&settings.root)?;
+        let manner = Manner { times, guard: None, is_http2_only: true, idle: IDLE };
+        Ok(Self {
+            root,
+            key,
+            key_id: settings.key_id.clone(),
+            team_id: settings.team_id.clone(),
+            topic: topic.ok_or("the topic for APNs is an app's bundle id")?,
+            kept: Kept::default(),
+            lane: Lane::new(settings.per_second, REQUESTS, times.wait),
+            client: Client::new(trust, manner),
+        })
+    }
+
+    fn authorization(&self, now: i64) -> Result<HeaderValue, String> {
+        let make = || {
+            let claims = json!({"iss": self.team_id, "iat": now / 1_000});
+            let text = self.key.token(Some(&self.key_id), &claims)?.into();
+            Ok(Token { text, from: now, until: now + TOKEN_MS })
+        };
+        let token = self.kept.get(now, make)?;
+        secret(&format!("bearer {token}")).ok_or_else(|| "no header can have the token".to_owned())
+    }
+}
+
+#[async_trait]
+impl Service for Apns {
+    async fn prepare(&self, letter: &Letter<'_>) -> Result<Prepared, Fared> {
+        let token = &letter.device.token;
+        if token.is_empty() || token.len() > 400 || !token.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(Fared::Gone("it is no token of APNs".to_owned()));
+        }
+        let body = fitting(letter, BYTES_MAX)?;
+        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Later)?;
+        let authorization = self.authorization(letter.now).map_err(Fared::Later)?;
+        let kind = if letter.push.wordless { "background" } else { "alert" };
+        let is_quiet = letter.push.silent || letter.push.wordless;
+        let request = Request::post(format!("{}/3/device/{token}", self.root))
+            .header(AUTHORIZATION, authorization)
+            .header("apns-topic", self.topic.clone())
+            .header("apns-push-type", kind)
+            .header("apns-priority", if is_quiet { "5" } else { "10" })
+            .header("apns-expiration", letter.push.expires.0.div_euclid(1_000).max(0))
+            .header("apns-collapse-id", letter.message.ready.to_string())
+            .body(body);
+        let request = request.map_err(|_| Fared::Refused("no request can be made of it".to_owned()))?;
+        Ok(Prepared { turn, request })
+    }
+
+    fn client(&self) -> &Client {
+        &self.client
+    }
+
+    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+        let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let reason = word(said["reason"].as_str().unwrap_or_default());
+        let why = format!("{} {reason}", reply.status).trim_end().to_owned();
+        match (reply.status, reason.as_str()) {
+            (200, _) => Judged::well(Fared::Accepted),
+            (410, _) | (400, "BadDeviceToken" | "DeviceTokenNotForTopic") => Judged::well(Fared::Gone(why)),
+            // Of one device there is too much, and of the others not.
+            (429, "TooManyRequests") => Judged::well(Fared::Later(why)),
+            (429 | 500..=599, _) => Judged::slow(why, pause(reply, now)),
+            (403, "ExpiredProviderToken") => Judged::stale(why),
+            // It is us whom it does not know: that is no reason to give up a message.
+            (403, _) => Judged::closed("apns", why),
+            _ => Judged::well(Fared::Refused(why)),
+        }
+    }
+
+    async fn renewed(&self, old: &HeaderValue, now: i64) -> Option<HeaderValue> {
+        let token = old.to_str().ok()?.strip_prefix("bearer ")?;
+        if !self.kept.refuse(token, now, TOKEN_APART_MS) {
+            tracing::error!(service = "apns", "a new token has run out already: is the clock right?");
+            return None;
+        }
+        self.authorization(now).ok()
+    }
+}

@@ -1,0 +1,144 @@
+//! A connection within TLS, to the very address that was checked.
+
+use std::{
+    fmt, io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures::{FutureExt as _, future::BoxFuture};
+use hyper::{
+    Uri,
+    rt::{Read, ReadBufCursor, Write},
+};
+use hyper_util::{
+    client::legacy::connect::{Connected, Connection},
+    rt::TokioIo,
+};
+use rustls::pki_types::ServerName;
+use tokio::{
+    net::{TcpStream, lookup_host},
+    time::timeout,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+use tower_service::Service;
+
+use super::guard::Guard;
+
+/// Of the addresses of a name so many are tried.
+const ADDRESSES_MAX: usize = 4;
+/// Where an address names no port.
+const PORT: u16 = 443;
+
+/// Nobody may be asked there.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Barred(pub &'static str);
+
+#[derive(Clone)]
+pub(super) struct Connector {
+    tls: TlsConnector,
+    guard: Option<Arc<Guard>>,
+    within: Duration,
+}
+
+impl Connector {
+    pub fn new(tls: TlsConnector, guard: Option<Guard>, within: Duration) -> Self {
+        Self { tls, guard: guard.map(Arc::new), within }
+    }
+
+    async fn connect(self, uri: Uri) -> io::Result<Secured> {
+        if uri.scheme_str() != Some("https") {
+            return Err(barred("not https"));
+        }
+        let host = uri.host().ok_or_else(|| barred("it names no host"))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let port = uri.port_u16().unwrap_or(PORT);
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| barred("no name that TLS can check"))?;
+        let connecting = async {
+            let found: Vec<SocketAddr> = lookup_host((host, port)).await?.collect();
+            let good = match &self.guard {
+                None => found,
+                Some(guard) => guard.only_public(host, &found).map_err(barred)?,
+            };
+            let stream = first(&good).await?;
+            stream.set_nodelay(true)?;
+            self.tls.connect(name, stream).await
+        };
+        let stream = timeout(self.within, connecting).await.map_err(|_| io::ErrorKind::TimedOut)??;
+        Ok(Secured(TokioIo::new(stream)))
+    }
+}
+
+/// The first that answers.
+async fn first(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for address in addresses.iter().take(ADDRESSES_MAX) {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn barred(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, Barred(why))
+}
+
+impl Service<Uri> for Connector {
+    type Response = Secured;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Secured>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        self.clone().connect(uri).boxed()
+    }
+}
+
+/// A stream within TLS, as the client wants it.
+pub(super) struct Secured(TokioIo<TlsStream<TcpStream>>);
+
+impl fmt::Debug for Secured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secured")
+    }
+}
+
+impl Connection for Secured {
+    fn connected(&self) -> Connected {
+        let (_, tls) = self.0.inner().get_ref();
+        if tls.alpn_protocol() == Some(b"h2") { Connected::new().negotiated_h2() } else { Connected::new() }
+    }
+}
+
+impl Read for Secured {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, into)
+    }
+}
+
+impl Write for Secured {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}

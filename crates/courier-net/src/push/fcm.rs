@@ -1,0 +1,225 @@
+//! Android's devices, by Firebase Cloud Messaging (HTTP v1), with a token that Google gives us for one we signed.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use hyper::{
+    Request,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use super::{
+    http::{Client, Failed, Manner, Reply, Times},
+    jwt::{Key, Token},
+    lane::Lane,
+    service::{Fared, Judged, Letter, Prepared, Service, fitting, pause, secret, word},
+};
+use crate::{pace::Went, ways::Trust};
+
+pub const ROOT: &str = "https://fcm.googleapis.com";
+
+/// Bytes of a message, at most, with what goes around it.
+const BYTES_MAX: usize = 4_096;
+/// How long what we sign is good.
+const ASSERTION_SECS: i64 = 3_600;
+/// A token is not used up to its last moment.
+const EARLY_MS: i64 = 5 * 60_000;
+const REQUESTS: usize = 200;
+const IDLE: Duration = Duration::from_secs(300);
+const SCOPE: &str = "https://www.googleapis.com/auth/firebase.messaging";
+
+/// What Google gives out.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// [`ROOT`].
+    pub root: String,
+    /// The service account, as JSON.
+    pub account: SecretString,
+    pub per_second: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Account {
+    project_id: String,
+    client_email: String,
+    private_key: String,
+    private_key_id: String,
+    token_uri: String,
+}
+
+pub(super) struct Fcm {
+    messages: String,
+    account: Account,
+    key: Key,
+    token: Mutex<Option<Token>>,
+    lane: Arc<Lane>,
+    client: Client,
+}
+
+// The account has a key in it.
+impl fmt::Debug for Fcm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fcm").field("messages", &self.messages).finish_non_exhaustive()
+    }
+}
+
+impl Fcm {
+    pub fn new(settings: &Settings, trust: &Trust, times: Times) -> Result<Self, String> {
+        let account: Account = serde_json::from_str(settings.account.expose_secret())
+            .map_err(|_| "the service account for FCM is JSON with `project_id`, `client_email`, `private_key`, `private_key_id` and `token_uri`")?;
+        let key = Key::rs256(&account.private_key);
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+        if account.project_id.is_empty() || !account.project_id.bytes().all(is_name) {
+            return Err("the service account for FCM has a project that is no name".to_owned());
+        }
+        if !account.token_uri.starts_with("https://") {
+            return Err("the service account for FCM has a `token_uri` that is not https".to_owned());
+        }
+        let root = super::pusher::root(&settings.root)?;
+        let manner = Manner { times, guard: None, is_http2_only: false, idle: IDLE };
+        Ok(Self {
+            messages: format!("{root}/v1/projects/{}/messages:send", account.project_id),
+            key: key.map_err(|why| format!("the service account for FCM has a key that is {why}"))?,
+            account,
+            token: Mutex::default(),
+            lane: Lane::new(settings.per_second, REQUESTS, times.wait),
+            client: Client::new(trust, manner),
+        })
+    }
+
+    /// One asks for a token, and the others wait for it.
+    async fn authorization(&self, now: i64, refused: Option<&HeaderValue>) -> Result<HeaderValue, Unnamed> {
+        let mut kept = self.token.lock().await;
+        if let Some(token) = kept.as_ref().filter(|token| token.is_good(now))
+            && let Some(value) = bearer(&token.text)
+            && refused != Some(&value)
+        {
+            return Ok(value);
+        }
+        let token = self.fetched(now).await?;
+        let value = bearer(&token.text).ok_or_else(|| Unnamed::wrong("a token that no header can have"))?;
+        *kept = Some(token);
+        Ok(value)
+    }
+
+    async fn fetched(&self, now: i64) -> Result<Token, Unnamed> {
+        let account = &self.account;
+        let from = now / 1_000;
+        let claims = json!({
+            "iss": account.client_email,
+            "scope": SCOPE,
+            "aud": account.token_uri,
+            "iat": from,
+            "exp": from + ASSERTION_SECS,
+        });
+        let assertion = self.key.token(Some(&account.private_key_id), &claims);
+        let assertion = assertion.map_err(|why| Unnamed::wrong(&why))?;
+        // Base64 and dots need no percent signs.
+        let form =
+            format!("grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion={assertion}");
+        let request = Request::post(&account.token_uri)
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(form.into());
+        let request = request.map_err(|_| Unnamed::wrong("a `token_uri` that is no address"))?;
+        let reply = match self.client.send(request).await {
+            Ok(reply) => reply,
+            Err(Failed::Barred(why) | Failed::NotSent(why) | Failed::Unknown(why)) => {
+                return Err(Unnamed { why: format!("no token: {why}"), pause: None });
+            }
+        };
+        let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let error = word(said["error"].as_str().unwrap_or_default());
+        let why = format!("no token: {} {error}", reply.status).trim_end().to_owned();
+        match (reply.status, said["access_token"].as_str(), said["expires_in"].as_i64()) {
+            (200, Some(token), Some(seconds)) => {
+                let until = now.saturating_add(seconds.saturating_mul(1_000)).saturating_sub(EARLY_MS);
+                // One that is good for less than that is at least used once.
+                Ok(Token { text: token.into(), from: now, until: until.max(now + 1) })
+            }
+            (429 | 500..=599, ..) => Err(Unnamed { why, pause: pause(&reply, now) }),
+            _ => Err(Unnamed::wrong(&why)),
+        }
+    }
+}
+
+/// Why there is no token.
+struct Unnamed {
+    why: String,
+    pause: Option<u64>,
+}
+
+impl Unnamed {
+    fn wrong(why: &str) -> Self {
+        tracing::error!(service = "fcm", why, "Google gives us no token: somebody has to look");
+        Self { why: why.to_owned(), pause: None }
+    }
+}
+
+fn bearer(token: &str) -> Option<HeaderValue> {
+    secret(&format!("Bearer {token}"))
+}
+
+#[async_trait]
+impl Service for Fcm {
+    async fn prepare(&self, letter: &Letter<'_>) -> Result<Prepared, Fared> {
+        let body = fitting(letter, BYTES_MAX)?;
+        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Later)?;
+        let authorization = match self.authorization(letter.now, None).await {
+            Ok(authorization) => authorization,
+            Err(Unnamed { why, pause }) => {
+                turn.went(Went::Slow(pause));
+                return Err(Fared::Later(why));
+            }
+        };
+        let request = Request::post(&self.messages)
+            .header(AUTHORIZATION, authorization)
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
+        let request = request.map_err(|_| Fared::Refused("no request can be made of it".to_owned()))?;
+        Ok(Prepared { turn, request })
+    }
+
+    fn client(&self) -> &Client {
+        &self.client
+    }
+
+    fn judge(&self, reply: &Reply, now: i64) -> Judged {
+        let said: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let error = &said["error"];
+        let none = Vec::new();
+        let details = error["details"].as_array().unwrap_or(&none);
+        let code = details.iter().find_map(|detail| detail["errorCode"].as_str());
+        let code = word(code.or(error["status"].as_str()).unwrap_or_default());
+        let why = format!("{} {code}", reply.status).trim_end().to_owned();
+        match (reply.status, code.as_str()) {
+            (200, _) => Judged::well(Fared::Accepted),
+            (404, "UNREGISTERED") => Judged::well(Fared::Gone(why)),
+            (400, "INVALID_ARGUMENT") if is_about_token(error, details) => Judged::well(Fared::Gone(why)),
+            (429 | 500..=599, _) => Judged::slow(why, pause(reply, now)),
+            // Of the app, where a token belongs to: this one device is not ours.
+            (403, "SENDER_ID_MISMATCH") => Judged::well(Fared::Refused(why)),
+            (401, "THIRD_PARTY_AUTH_ERROR") => Judged::closed("fcm", why),
+            (401, _) => Judged::stale(why),
+            (403, _) => Judged::closed("fcm", why),
+            _ => Judged::well(Fared::Refused(why)),
+        }
+    }
+
+    async fn renewed(&self, old: &HeaderValue, now: i64) -> Option<HeaderValue> {
+        self.authorization(now, Some(old)).await.ok()
+    }
+}
+
+/// Google says what is wrong with an argument in one of two ways.
+fn is_about_token(error: &Value, details: &[Value]) -> bool {
+    let named = |detail: &Value| {
+        let fields = detail["fieldViolations"].as_array().into_iter().flatten();
+        fields.into_iter().any(|field| field["field"] == "message.token")
+    };
+    details.iter().any(named)
+        || error["message"].as_str().is_some_and(|text| text.contains("registration token"))
+}

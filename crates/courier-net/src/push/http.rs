@@ -1,0 +1,171 @@
+//! A small client for HTTP within TLS: connections that live long, one deadline for each request, replies that are cut
+//! off where they get too large, and no redirects. It knows whether a request that failed may have arrived.
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::{
+    Request, Response,
+    body::{Bytes, Incoming},
+    header::{HeaderValue, RETRY_AFTER},
+};
+use hyper_util::{
+    client::legacy::{Client as Pool, Error as PoolError},
+    rt::{TokioExecutor, TokioTimer},
+};
+use tokio::time::timeout;
+
+use super::{
+    connector::{Barred, Connector},
+    guard::Guard,
+};
+use crate::ways::Trust;
+
+/// Bytes of a reply, at most: they only explain what its status says.
+const REPLY_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of a reply's headers, at most.
+const HEADER_BYTES_MAX: u32 = 16 * 1024;
+/// A connection is asked this often whether it is still there, and has this long to say so.
+const PING: Duration = Duration::from_secs(30);
+const PONG: Duration = Duration::from_secs(10);
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    /// For one's turn, before anything is sent.
+    pub wait: Duration,
+    pub connect: Duration,
+    /// One request, with all that belongs to it.
+    pub request: Duration,
+}
+
+impl Times {
+    /// So that from the claim to the end no more than this passes, also if a token has to be made anew for a second
+    /// request.
+    pub fn within(hand_over: Duration) -> Self {
+        let connect = (hand_over / 8).min(Duration::from_secs(10));
+        Self { wait: connect, connect, request: (hand_over / 4).min(Duration::from_secs(60)) }
+    }
+}
+
+/// Who is spoken with, and how.
+pub(crate) struct Manner {
+    pub times: Times,
+    /// Checks where names lead that somebody else has made up.
+    pub guard: Option<Guard>,
+    /// Nothing but HTTP/2.
+    pub is_http2_only: bool,
+    /// A connection that nobody used for so long is closed.
+    pub idle: Duration,
+}
+
+pub(crate) struct Client {
+    pool: Pool<Connector, Full<Bytes>>,
+    times: Times,
+}
+
+// A request has addresses and tokens in it.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("times", &self.times).finish_non_exhaustive()
+    }
+}
+
+/// What the other side said.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub status: u16,
+    pub retry_after: Option<HeaderValue>,
+    /// Empty if it was too large or broke off.
+    pub body: Bytes,
+}
+
+/// Why there is no reply.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// The request did not go out.
+    NotSent(String),
+    /// Nor will it ever: nobody may be asked there.
+    Barred(String),
+    /// It may have arrived.
+    Unknown(String),
+}
+
+impl Client {
+    pub fn new(trust: &Trust, manner: Manner) -> Self {
+        let Manner { times, guard, is_http2_only, idle } = manner;
+        let protocols: &[&[u8]] = if is_http2_only { &[b"h2"] } else { &[b"h2", b"http/1.1"] };
+        let connector = Connector::new(trust.speaking(protocols), guard, times.connect);
+        let pool = Pool::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(idle)
+            .pool_max_idle_per_host(8)
+            .http1_max_buf_size(64 * 1024)
+            .http2_only(is_http2_only)
+            .http2_max_header_list_size(HEADER_BYTES_MAX)
+            .http2_keep_alive_interval(PING)
+            .http2_keep_alive_timeout(PONG)
+            .http2_keep_alive_while_idle(true)
+            .build(connector);
+        Self { pool, times }
+    }
+
+    pub fn times(&self) -> Times {
+        self.times
+    }
+
+    /// Sends a request and hears the reply.
+    pub async fn send(&self, request: Request<Bytes>) -> Result<Reply, Failed> {
+        let sent = timeout(self.times.request, self.pool.request(request.map(Full::new)));
+        match sent.await {
+            Ok(Ok(reply)) => Ok(heard(reply, self.times.request / 4).await),
+            Ok(Err(error)) => Err(failed(&error)),
+            Err(_) => Err(Failed::Unknown(format!("no reply for {} s", self.times.request.as_secs()))),
+        }
+    }
+}
+
+/// Its status is what counts: whatever becomes of the body, that has been said.
+async fn heard(reply: Response<Incoming>, within: Duration) -> Reply {
+    let (head, body) = reply.into_parts();
+    let body = Limited::new(body, REPLY_BYTES_MAX).collect();
+    let body = timeout(within, body).await.ok().and_then(Result::ok);
+    let body = body.map_or_else(Bytes::new, |body| body.to_bytes());
+    Reply { status: head.status.as_u16(), retry_after: head.headers.get(RETRY_AFTER).cloned(), body }
+}
+
+fn failed(error: &PoolError) -> Failed {
+    let why = told(error);
+    if let Some(barred) = source::<Barred>(error) {
+        return Failed::Barred(barred.to_string());
+    }
+    let is_unread = source::<h2::Error>(error).is_some_and(was_not_read);
+    let is_unsent = source::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled);
+    if error.is_connect() || is_unread || is_unsent { Failed::NotSent(why) } else { Failed::Unknown(why) }
+}
+
+/// HTTP/2 has two ways to say that a request was not looked at: it is refused by itself, or it came behind the last
+/// one that a server reads before it leaves in peace.
+fn was_not_read(error: &h2::Error) -> bool {
+    let leaves = error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR);
+    error.is_remote() && (leaves || error.reason() == Some(h2::Reason::REFUSED_STREAM))
+}
+
+fn source<E: StdError + 'static>(error: &PoolError) -> Option<&E> {
+    sources(error).find_map(|error| match error.downcast_ref::<std::io::Error>() {
+        // An io error has its own within, which is not its source.
+        Some(io) => io.get_ref().and_then(|inner| inner.downcast_ref::<E>()),
+        None => error.downcast_ref::<E>(),
+    })
+}
+
+fn sources<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| (*error).source())
+}
+
+/// What is wrong, from the outside to the inside; none of it names an address.
+fn told(error: &PoolError) -> String {
+    let all: Vec<String> = sources(error).map(ToString::to_string).collect();
+    all.join(": ").chars().take(200).collect()
+}
