@@ -5,7 +5,8 @@
 #   setup/prepare.sh engines   what `make engines` needs: that, and Java 17, Maven, Go and openssl, with which the
 #                              real Kafka, Cassandra and registry are fetched and started
 #   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, a browser for the page tests, and Python
-#                              with the Kafka client that an upstream team would have
+#                              with the Kafka client that an upstream team would have, and Node with
+#                              a push service for browsers
 #
 # With everything there it only looks, and says nothing. Debian packages are installed when this is root or
 # may use sudo without a password; Rust is installed only through a rustup that is already there.
@@ -44,6 +45,9 @@ missing_packages() {
   fi
   if [ "$purpose" = test ] && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     printf 'python3-venv '
+  fi
+  if [ "$purpose" = test ] && ! { has node && has npm; }; then
+    printf 'nodejs npm '
   fi
 }
 
@@ -98,6 +102,20 @@ check_python() {
   cp "$requirements" "$python/requirements.txt"
 }
 
+# What the programs in tests/node stand on, among the build outputs; in the same manner.
+check_node() {
+  local node=${CARGO_TARGET_DIR:-target}/node file
+  [ "$purpose" = test ] || return 0
+  ! cmp -s tests/node/package-lock.json "$node/made-of.json" || return 0
+  say "making $node with npm; this happens once"
+  rm -rf "$node"
+  mkdir -p "$node"
+  for file in package.json package-lock.json; do cp "tests/node/$file" "$node/$file"; done
+  npm ci --prefix "$node" --ignore-scripts --no-audit --no-fund --silent >&2 ||
+    die "npm could not install what tests/node/package-lock.json names"
+  cp tests/node/package-lock.json "$node/made-of.json"
+}
+
 purpose=${1:-}
 case "$purpose" in
   up | engines | test) ;;
@@ -106,3 +124,4 @@ esac
 install_packages
 check_rust
 check_python
+check_node

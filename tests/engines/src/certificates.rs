@@ -30,7 +30,7 @@ pub struct Certificates {
     pub client_pem: PathBuf,
     pub client_key: PathBuf,
     /// The key of the nodes and then their certificate, in one file as the engines want it.
-    pub(crate) nodes_pem: PathBuf,
+    pub nodes_pem: PathBuf,
 }
 
 impl Certificates {

@@ -2,10 +2,11 @@
 //!
 //! [`kafka`], [`cql`] and [`registry`] are one of each for the whole process: those that `TIDINGS_KAFKA`,
 //! `TIDINGS_CQL` and `TIDINGS_REGISTRY` name, else they are started at the first use. A test that kills, pauses or secures
-//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], a [`MailServer`], and a [`Proxy`] before any of them. All end with
+//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], a [`MailServer`], a [`PushService`], and a [`Proxy`] before any of them. All end with
 //! the process, however it ends, and leave nothing behind. What they are made of is fetched once, into the folder of
 //! build outputs; what is missing on the machine is an error that says what to install.
 
+mod browsers;
 mod cassandra;
 mod certificates;
 mod kafka;
@@ -17,6 +18,7 @@ mod registry;
 mod shared;
 mod tools;
 
+pub use browsers::{PushService, Subscribed};
 pub use cassandra::{Cassandra, CassandraOptions};
 pub use certificates::Certificates;
 pub use kafka::{Kafka, KafkaOptions, Secured, tool};

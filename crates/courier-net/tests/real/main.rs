@@ -1,9 +1,15 @@
 //! Mail over a real server (aiosmtpd), with each of its moods, and signatures that a checker agrees with which nobody
-//! here wrote (dkimpy).
+//! here wrote (dkimpy). Pushes to a service for browsers that nobody here wrote either (web-push-testing), and to fakes of
+//! Apple's and Google's, of which there is none to be had.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on has failed")]
 
+mod apple;
+mod browsers;
 mod conformance;
+mod devices;
+mod fake;
+mod google;
 mod moods;
 mod post;
 mod signatures;

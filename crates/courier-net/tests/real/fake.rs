@@ -1,0 +1,155 @@
+//! A server for HTTP/2 within TLS that answers as a test says, and remembers what it was asked.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use engines::Certificates;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    HeaderMap, Request, Response,
+    body::{Bytes, Incoming},
+    server::conn::http2,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::{
+    ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+/// What it was asked.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub path: String,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Seen {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// What it answers.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Says {
+        status: u16,
+        header: Option<(&'static str, String)>,
+        body: Vec<u8>,
+    },
+    /// It ends the request in this manner.
+    Breaks(h2::Reason),
+    /// It says nothing, ever.
+    Hangs,
+}
+
+impl Answer {
+    pub fn says(status: u16, body: &Value) -> Self {
+        Self::Says { status, header: None, body: body.to_string().into_bytes() }
+    }
+}
+
+type Answers = dyn Fn(&Seen) -> Answer + Send + Sync;
+
+pub struct Fake {
+    address: SocketAddr,
+    ca: Vec<u8>,
+    shared: Arc<Shared>,
+    _folder: TempDir,
+}
+
+struct Shared {
+    answers: Box<Answers>,
+    seen: Mutex<Vec<Seen>>,
+    connections: AtomicUsize,
+}
+
+impl Fake {
+    pub async fn start(answers: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let made = Certificates::make(folder.path(), &["127.0.0.1"]).unwrap();
+        let pem = fs::read(&made.nodes_pem).unwrap();
+        let chain = CertificateDer::pem_slice_iter(&pem).map(Result::unwrap).collect();
+        let key = PrivateKeyDer::from_pem_slice(&pem).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls =
+            ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let mut tls = tls.with_no_client_auth().with_single_cert(chain, key).unwrap();
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let shared = Shared { answers: Box::new(answers), seen: Mutex::default(), connections: 0.into() };
+        let (address, shared) = (listener.local_addr().unwrap(), Arc::new(shared));
+        tokio::spawn(listen(listener, TlsAcceptor::from(Arc::new(tls)), shared.clone()));
+        Self { address, ca: fs::read(made.ca_pem).unwrap(), shared, _folder: folder }
+    }
+
+    pub fn root(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    pub fn ca(&self) -> &[u8] {
+        &self.ca
+    }
+
+    /// What it was asked since the last look.
+    pub fn seen(&self) -> Vec<Seen> {
+        std::mem::take(&mut *self.shared.seen.lock().unwrap())
+    }
+
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+}
+
+async fn listen(listener: TcpListener, tls: TlsAcceptor, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        shared.connections.fetch_add(1, Ordering::SeqCst);
+        let (tls, shared) = (tls.clone(), shared.clone());
+        tokio::spawn(async move {
+            let Ok(stream) = tls.accept(stream).await else { return };
+            let service = service_fn(|request| answered(shared.clone(), request));
+            let serving =
+                http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
+            // How it ends is the other side's test.
+            let _ended = serving.await;
+        });
+    }
+}
+
+async fn answered(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, h2::Error> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let seen = Seen { path: head.uri.path().to_owned(), headers: head.headers, body };
+    let answer = (shared.answers)(&seen);
+    shared.seen.lock().unwrap().push(seen);
+    match answer {
+        Answer::Says { status, header, body } => {
+            let mut reply = Response::builder().status(status);
+            if let Some((name, value)) = header {
+                reply = reply.header(name, value);
+            }
+            Ok(reply.body(Full::new(body.into())).unwrap())
+        }
+        Answer::Breaks(reason) => Err(reason.into()),
+        Answer::Hangs => std::future::pending().await,
+    }
+}

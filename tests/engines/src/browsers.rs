@@ -1,0 +1,113 @@
+//! Browsers and their push service: `tests/node/push_service.cjs`, on npm's web-push-testing.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::{
+    certificates::Certificates,
+    network::Network,
+    node::{Node, folder},
+};
+
+pub struct PushService {
+    host: String,
+    /// Where the browsers are asked.
+    browsers: String,
+    certificates: Certificates,
+    _node: Node,
+    _network: Network,
+}
+
+/// What a browser has subscribed to.
+#[derive(Clone, Debug)]
+pub struct Subscribed {
+    id: String,
+    /// As the browser gives it to the app.
+    pub json: String,
+}
+
+impl PushService {
+    /// Starts one and waits until it is ready.
+    pub fn start() -> Result<Self> {
+        let network = Network::claim()?;
+        let (host, plain, port) = (network.host(0), network.host(1), network.port(8_443)?.to_string());
+        let folder = folder("push")?;
+        let certificates = Certificates::make(folder.path(), &[&host])?;
+        let (program, modules) = (root().join("tests/node/push_service.cjs"), modules()?);
+        let mut modules_word = OsString::from("NODE_PATH=");
+        modules_word.push(modules);
+        let mut command: Vec<OsString> = vec!["env".into(), modules_word, "node".into(), program.into()];
+        command.extend([&host, &plain, &port].map(OsString::from));
+        command.push(certificates.nodes_pem.clone().into());
+        let node = Node::new(folder, command, "ready")?;
+        node.start()?;
+        node.wait().context("cannot start the push service")?;
+        let browsers = format!("http://{plain}:{port}");
+        Ok(Self { host, browsers, certificates, _node: node, _network: network })
+    }
+
+    /// Where the service is.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The authority of its certificate.
+    pub fn ca(&self) -> Result<Vec<u8>> {
+        Ok(fs::read(&self.certificates.ca_pem)?)
+    }
+
+    /// A browser subscribes, for an app with this key.
+    pub fn subscribe(&self, application_server_key: &str) -> Result<Subscribed> {
+        // It takes the word, as a form would send it, and no boolean.
+        let options = json!({"userVisibleOnly": "true", "applicationServerKey": application_server_key});
+        let said = self.ask("subscribe", &options)?;
+        let data = &said["data"];
+        let id = data["clientHash"].as_str().context("a subscription without its id")?.to_owned();
+        Ok(Subscribed { id, json: json!({"endpoint": data["endpoint"], "keys": data["keys"]}).to_string() })
+    }
+
+    /// What a browser was shown, decrypted.
+    pub fn received(&self, subscribed: &Subscribed) -> Result<Vec<String>> {
+        let said = self.ask("get-notifications", &json!({"clientHash": subscribed.id}))?;
+        let messages = said["data"]["messages"].as_array().context("no list of messages")?;
+        Ok(messages.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
+    /// A browser is gone.
+    pub fn expire(&self, subscribed: &Subscribed) -> Result<()> {
+        let reply =
+            ureq::post(format!("{}/expire-subscription/{}", self.browsers, subscribed.id)).send_empty();
+        reply.map(drop).context("the push service does not expire a subscription")
+    }
+
+    fn ask(&self, what: &str, options: &Value) -> Result<Value> {
+        let reply = ureq::post(format!("{}/{what}", self.browsers)).send_json(options);
+        let mut reply = reply.with_context(|| format!("the push service does not {what}"))?;
+        Ok(reply.body_mut().read_json()?)
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// What npm has put among the build outputs; made by what it is missing says.
+fn modules() -> Result<PathBuf> {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let folder = Path::new(&target).join("node");
+    let environment = root().join(&folder);
+    let made_of = fs::read_to_string(environment.join("made-of.json")).unwrap_or_default();
+    ensure!(
+        made_of == include_str!("../../node/package-lock.json"),
+        "{} is missing or out of date: `setup/prepare.sh test` makes it",
+        folder.display()
+    );
+    Ok(environment.join("node_modules"))
+}
