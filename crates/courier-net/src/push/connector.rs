@@ -21,6 +21,7 @@ use hyper_util::{
 use rustls::pki_types::ServerName;
 use tokio::{
     net::{TcpStream, lookup_host},
+    sync::Semaphore,
     time::timeout,
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
@@ -30,6 +31,8 @@ use super::guard::Guard;
 
 /// Of the addresses of a name so many are tried.
 const ADDRESSES_MAX: usize = 4;
+/// Names that are looked up at the same time.
+const LOOKUPS_MAX: usize = 64;
 /// Where an address names no port.
 const PORT: u16 = 443;
 
@@ -43,11 +46,12 @@ pub(super) struct Connector {
     tls: TlsConnector,
     guard: Option<Arc<Guard>>,
     within: Duration,
+    lookups: Arc<Semaphore>,
 }
 
 impl Connector {
     pub fn new(tls: TlsConnector, guard: Option<Guard>, within: Duration) -> Self {
-        Self { tls, guard: guard.map(Arc::new), within }
+        Self { tls, guard: guard.map(Arc::new), within, lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
     }
 
     async fn connect(self, uri: Uri) -> io::Result<Secured> {
@@ -59,7 +63,7 @@ impl Connector {
         let port = uri.port_u16().unwrap_or(PORT);
         let name = ServerName::try_from(host.to_owned()).map_err(|_| barred("no name that TLS can check"))?;
         let connecting = async {
-            let found: Vec<SocketAddr> = lookup_host((host, port)).await?.collect();
+            let found = self.looked_up(host, port).await?;
             let good = match &self.guard {
                 None => found,
                 Some(guard) => guard.only_public(host, &found).map_err(barred)?,
@@ -70,6 +74,19 @@ impl Connector {
         };
         let stream = timeout(self.within, connecting).await.map_err(|_| io::ErrorKind::TimedOut)??;
         Ok(Secured(TokioIo::new(stream)))
+    }
+
+    /// Whoever makes up names has name servers that take their time. A look-up has a thread until it ends, also if
+    /// nobody waits for it any more, so there are only so many.
+    async fn looked_up(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let permit = self.lookups.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let host = host.to_owned();
+        let looking = tokio::spawn(async move {
+            let found = lookup_host((host, port)).await.map(Iterator::collect);
+            drop(permit);
+            found
+        });
+        looking.await?
     }
 }
 

@@ -1,6 +1,13 @@
 //! Android's devices, by Firebase Cloud Messaging (HTTP v1), with a token that Google gives us for one we signed.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use hyper::{
@@ -55,7 +62,9 @@ pub(super) struct Fcm {
     messages: String,
     account: Account,
     key: Key,
-    token: Mutex<Option<Token>>,
+    /// The token, or why there was none.
+    kept: Mutex<Result<Token, Unnamed>>,
+    failures: AtomicU64,
     lane: Arc<Lane>,
     client: Client,
 }
@@ -80,33 +89,49 @@ impl Fcm {
             return Err("the service account for FCM has a `token_uri` that is not https".to_owned());
         }
         let root = super::pusher::root(&settings.root)?;
-        let manner = Manner { times, guard: None, is_http2_only: false, idle: IDLE };
+        // Else all that come at once before there is a connection would make one each.
+        let manner = Manner { times, guard: None, is_http2_only: true, idle: IDLE };
         Ok(Self {
             messages: format!("{root}/v1/projects/{}/messages:send", account.project_id),
             key: key.map_err(|why| format!("the service account for FCM has a key that is {why}"))?,
             account,
-            token: Mutex::default(),
+            kept: Mutex::new(Err(Unnamed::default())),
+            failures: AtomicU64::new(0),
             lane: Lane::new(settings.per_second, REQUESTS, times.wait),
             client: Client::new(trust, manner),
         })
     }
 
-    /// One asks for a token, and the others wait for it.
+    /// One asks for a token, and the others wait for it, or for its failure.
     async fn authorization(&self, now: i64, refused: Option<&HeaderValue>) -> Result<HeaderValue, Unnamed> {
-        let mut kept = self.token.lock().await;
-        if let Some(token) = kept.as_ref().filter(|token| token.is_good(now))
+        let failures = self.failures.load(Ordering::SeqCst);
+        let mut kept = self.kept.lock().await;
+        if let Ok(token) = &*kept
+            && token.is_good(now)
             && let Some(value) = bearer(&token.text)
             && refused != Some(&value)
         {
             return Ok(value);
         }
-        let token = self.fetched(now).await?;
-        let value = bearer(&token.text).ok_or_else(|| Unnamed::wrong("a token that no header can have"))?;
-        *kept = Some(token);
-        Ok(value)
+        if let Err(unnamed) = &*kept
+            && self.failures.load(Ordering::SeqCst) != failures
+        {
+            return Err(unnamed.clone());
+        }
+        match self.fetched(now).await {
+            Ok((token, value)) => {
+                *kept = Ok(token);
+                Ok(value)
+            }
+            Err(unnamed) => {
+                self.failures.fetch_add(1, Ordering::SeqCst);
+                *kept = Err(unnamed.clone());
+                Err(unnamed)
+            }
+        }
     }
 
-    async fn fetched(&self, now: i64) -> Result<Token, Unnamed> {
+    async fn fetched(&self, now: i64) -> Result<(Token, HeaderValue), Unnamed> {
         let account = &self.account;
         let from = now / 1_000;
         let claims = json!({
@@ -138,7 +163,8 @@ impl Fcm {
             (200, Some(token), Some(seconds)) => {
                 let until = now.saturating_add(seconds.saturating_mul(1_000)).saturating_sub(EARLY_MS);
                 // One that is good for less than that is at least used once.
-                Ok(Token { text: token.into(), from: now, until: until.max(now + 1) })
+                let value = bearer(token).ok_or_else(|| Unnamed::wrong("a token that no header can have"))?;
+                Ok((Token { text: token.into(), from: now, until: until.max(now + 1) }, value))
             }
             (429 | 500..=599, ..) => Err(Unnamed { why, pause: pause(&reply, now) }),
             _ => Err(Unnamed::wrong(&why)),
@@ -147,6 +173,7 @@ impl Fcm {
 }
 
 /// Why there is no token.
+#[derive(Clone, Default)]
 struct Unnamed {
     why: String,
     pause: Option<u64>,

@@ -44,7 +44,7 @@ impl Times {
     /// request.
     pub fn within(hand_over: Duration) -> Self {
         let connect = (hand_over / 8).min(Duration::from_secs(10));
-        Self { wait: connect, connect, request: (hand_over / 4).min(Duration::from_secs(60)) }
+        Self { wait: connect, connect, request: (hand_over / 5).min(Duration::from_secs(60)) }
     }
 }
 

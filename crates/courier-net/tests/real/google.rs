@@ -225,6 +225,14 @@ async fn without_a_token_nothing_goes_and_nobody_is_asked() {
     check(Answer::says(503, &json!({})), "not now: android: no token: 503").await;
     check(Answer::says(200, &json!({"access_token": 7})), "not now: android: no token: 200").await;
     check(Answer::Hangs, "not now: android: no token: no reply for 2 s").await;
+    // One waits for it, and the others hear what became of that.
+    let (courier, watch) = (pusher(&google.settings(), &google.clock), runtime::clock::Stopwatch::start());
+    let message = push(1, NOW, &[phone("f:1"), phone("f:2")]);
+    for (told, asked, _) in join_all((0..10).map(|_| handed(&courier, &message))).await {
+        assert!(told.starts_with("not now: android: no token") && asked == 0, "{told}");
+    }
+    assert_eq!(google.asked(), (1, 0));
+    assert!(watch.elapsed() < std::time::Duration::from_secs(4), "{:?}", watch.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
