@@ -2,8 +2,8 @@
 //!
 //! [`pusher`] takes a message to all devices of a person; [`apns`], [`fcm`] and [`web`] are one service each: what it is
 //! told, and what its answers mean. Below them are `http`, a client that knows whether a request may have arrived, with
-//! `connector` and `guard` for addresses that strangers make up; `jwt`, by which we say who we are; `encrypt`, since a
-//! browser's service may not read what it carries; and `lane`, how much of a service is used.
+//! `connector` and `guard` for addresses that strangers make up; `jwt`, by which we say who we are; and `encrypt`, since a
+//! browser's service may not read what it carries.
 
 pub mod apns;
 mod connector;
@@ -12,7 +12,6 @@ pub mod fcm;
 mod guard;
 mod http;
 mod jwt;
-mod lane;
 pub mod pusher;
 mod service;
 pub mod web;

@@ -6,7 +6,7 @@
 //! smtp+plain://127.0.0.1:2525
 //! ```
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use rustls::{
     ClientConfig, RootCertStore,
@@ -39,6 +39,12 @@ pub struct Common {
 /// Whose certificates are believed.
 #[derive(Clone)]
 pub struct Trust(Arc<ClientConfig>);
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Trust")
+    }
+}
 
 impl Trust {
     /// Those that browsers believe too, or only those that some file in PEM names.

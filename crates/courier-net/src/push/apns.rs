@@ -13,10 +13,9 @@ use serde_json::{Value, json};
 use super::{
     http::{Client, Manner, Reply, Times},
     jwt::{Kept, Key, Token},
-    lane::Lane,
-    service::{Fared, Judged, Letter, Prepared, Service, fitting, pause, secret, word},
+    service::{Fared, Judged, Letter, Prepared, Service, fitting, lane, pause, secret, word},
 };
-use crate::ways::Trust;
+use crate::{lane::Lane, ways::Trust};
 
 pub const ROOT: &str = "https://api.push.apple.com";
 
@@ -70,7 +69,7 @@ impl Apns {
             team_id: settings.team_id.clone(),
             topic: topic.ok_or("the topic for APNs is an app's bundle id")?,
             kept: Kept::default(),
-            lane: Lane::new(settings.per_second, REQUESTS, times.wait),
+            lane: lane(settings.per_second, REQUESTS, times),
             client: Client::new(trust, manner),
         })
     }
@@ -112,6 +111,10 @@ impl Service for Apns {
 
     fn client(&self) -> &Client {
         &self.client
+    }
+
+    fn told(&self) -> String {
+        format!("APNs for {} at {}", String::from_utf8_lossy(self.topic.as_bytes()), self.root)
     }
 
     fn judge(&self, reply: &Reply, now: i64) -> Judged {

@@ -22,10 +22,9 @@ use tokio::sync::Mutex;
 use super::{
     http::{Client, Failed, Manner, Reply, Times},
     jwt::{Key, Token},
-    lane::Lane,
-    service::{Fared, Judged, Letter, Prepared, Service, fitting, pause, secret, word},
+    service::{Fared, Judged, Letter, Prepared, Service, fitting, lane, pause, secret, word},
 };
-use crate::{pace::Went, ways::Trust};
+use crate::{lane::Lane, pace::Went, ways::Trust};
 
 pub const ROOT: &str = "https://fcm.googleapis.com";
 
@@ -97,7 +96,7 @@ impl Fcm {
             account,
             kept: Mutex::new(Err(Unnamed::default())),
             failures: AtomicU64::new(0),
-            lane: Lane::new(settings.per_second, REQUESTS, times.wait),
+            lane: lane(settings.per_second, REQUESTS, times),
             client: Client::new(trust, manner),
         })
     }
@@ -212,6 +211,10 @@ impl Service for Fcm {
 
     fn client(&self) -> &Client {
         &self.client
+    }
+
+    fn told(&self) -> String {
+        format!("FCM for {}", self.account.project_id)
     }
 
     fn judge(&self, reply: &Reply, now: i64) -> Judged {

@@ -1,6 +1,6 @@
 //! A message to all devices of a person.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Push, Way};
@@ -21,8 +21,11 @@ use super::{
 };
 use crate::ways::Trust;
 
+/// The largest number of pushes a second that makes sense.
+const RATE_MAX: f64 = 1_000_000.0;
+
 /// By which services pushes go; devices of the others are not reached.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     pub apns: Option<apns::Settings>,
     pub fcm: Option<fcm::Settings>,
@@ -43,8 +46,8 @@ pub struct Pusher {
 
 struct RealClock(Clock);
 
-impl std::fmt::Debug for RealClock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for RealClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Clock")
     }
 }
@@ -53,6 +56,14 @@ impl Pusher {
     /// `clock` is that of the world, for others look at theirs when they check what we sign.
     pub fn new(settings: &Settings, clock: Clock) -> Result<Self, String> {
         let Settings { apns, fcm, web, trust, hand_over } = settings;
+        let rates = [
+            apns.as_ref().and_then(|settings| settings.per_second),
+            fcm.as_ref().and_then(|settings| settings.per_second),
+            web.as_ref().and_then(|settings| settings.per_second),
+        ];
+        if !rates.into_iter().flatten().all(|rate| rate > 0.0 && rate <= RATE_MAX) {
+            return Err("`per_second` is a number above 0, and at most a million".to_owned());
+        }
         let times = Times::within(*hand_over);
         Ok(Self {
             apns: apns.as_ref().map(|settings| Apns::new(settings, trust, times)).transpose()?,
@@ -92,6 +103,16 @@ impl Pusher {
         });
         let fared = join_all(sent).await;
         Some(push.devices.iter().cloned().zip(fared).collect())
+    }
+}
+
+/// For operators; without its keys.
+impl fmt::Display for Pusher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let services = Platform::ALL.into_iter().filter_map(|platform| self.service(platform));
+        let all: Vec<String> = services.map(Service::told).collect();
+        f.write_str(if all.is_empty() { "no service" } else { "" })?;
+        f.write_str(&all.join("; "))
     }
 }
 
@@ -155,4 +176,45 @@ pub(super) fn root(text: &str) -> Result<String, String> {
     let url =
         url.ok_or_else(|| format!("`{text}` is not the address of a service: it begins with `https://`"))?;
     Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_becomes_of_a_message_is_the_best_of_its_devices() {
+        use Fared::{Accepted, Gone, Later, Refused, Unknown};
+        let why = || "why".to_owned();
+        let check = |fared: &[Fared], expected: Handed| {
+            let platforms = Platform::ALL.into_iter().cycle();
+            assert_eq!(sum(platforms.zip(fared)), expected, "{fared:?}");
+        };
+        check(&[Gone(why()), Unknown(why()), Later(why()), Accepted], Handed::Accepted);
+        check(&[Gone(why()), Later(why()), Unknown(why())], Handed::Unknown("web: why".to_owned()));
+        check(&[Refused(why()), Later(why()), Later(why())], Handed::NotNow("ios: why; web: why".to_owned()));
+        check(&[Refused(why()), Gone(why())], Handed::Refused("android: why; ios: why".to_owned()));
+        check(&[], Handed::Refused("there is no device".to_owned()));
+    }
+
+    #[test]
+    fn a_message_is_on_its_way_no_longer_than_it_may_be() {
+        for seconds in [1, 8, 60, 120, 3_600] {
+            let hand_over = Duration::from_secs(seconds);
+            let Times { wait, request, .. } = Times::within(hand_over);
+            // One's turn, a request, a new token and a second request, each with what is left of its reply.
+            assert!(wait + (request + request / 4) * 3 <= hand_over, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_service_is_named_by_its_root() {
+        let check =
+            |text: &str, expected: Option<&str>| assert_eq!(root(text).ok().as_deref(), expected, "{text}");
+        check("https://api.push.apple.com", Some("https://api.push.apple.com"));
+        check("https://127.0.0.1:8443/", Some("https://127.0.0.1:8443"));
+        check("http://api.push.apple.com", None);
+        check("api.push.apple.com", None);
+        check("", None);
+    }
 }

@@ -1,7 +1,7 @@
 //! What the services have in common: a request is made ready first, which may fail and has told nobody anything, and
 //! then it is sent.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use courier::{Message, Push, push::payload};
@@ -12,11 +12,11 @@ use hyper::{
 };
 use model::device::Device;
 
-use super::{
-    http::{Client, Failed, Reply},
-    lane::Turn,
+use super::http::{Client, Failed, Reply, Times};
+use crate::{
+    lane::{Lane, Turn, Width},
+    pace::Went,
 };
-use crate::pace::Went;
 
 /// One message for one device.
 #[derive(Clone, Copy)]
@@ -55,6 +55,9 @@ pub(super) trait Service: Send + Sync + fmt::Debug {
     async fn prepare(&self, letter: &Letter<'_>) -> Result<Prepared, Fared>;
 
     fn client(&self) -> &Client;
+
+    /// What it is, for operators.
+    fn told(&self) -> String;
 
     /// What an answer means.
     fn judge(&self, reply: &Reply, now: i64) -> Judged;
@@ -136,6 +139,11 @@ async fn sent(service: &dyn Service, request: Request<Bytes>, now: i64) -> Judge
     }
 }
 
+/// As much of a service as this is used; ten times as many may wait for their turn.
+pub(super) fn lane(per_second: Option<f64>, at_once: usize, times: Times) -> Arc<Lane> {
+    Lane::new(Width { at_once, waiting: at_once * 10, wait: times.wait, per_second })
+}
+
 /// The payload of a device in so many bytes, if need be with the short words.
 pub(super) fn fitting(letter: &Letter<'_>, bytes_max: usize) -> Result<Bytes, Fared> {
     let whole = payload(letter.message, letter.push, letter.device).to_string();
@@ -175,4 +183,36 @@ pub(super) fn pause(reply: &Reply, now: i64) -> Option<u64> {
     }
     let at = chrono::DateTime::parse_from_rfc2822(text).ok()?.timestamp_millis();
     u64::try_from(at.saturating_sub(now)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_named_in_seconds_or_by_its_end() {
+        let now = 1_445_412_480_000; // Wed, 21 Oct 2015 07:28:00 GMT
+        let check = |text: &'static str, expected: Option<u64>| {
+            let retry_after = Some(HeaderValue::from_static(text));
+            let reply = Reply { status: 429, retry_after, body: Bytes::new() };
+            assert_eq!(pause(&reply, now), expected, "{text}");
+        };
+        check("0", Some(0));
+        check(" 120 ", Some(120_000));
+        check("18446744073709551615", Some(u64::MAX));
+        check("Wed, 21 Oct 2015 07:29:30 GMT", Some(90_000));
+        check("Wed, 21 Oct 2015 07:28:00 GMT", Some(0));
+        check("Wed, 21 Oct 2015 07:27:59 GMT", None);
+        check("-1", None);
+        check("soon", None);
+        check("", None);
+        assert_eq!(pause(&Reply { status: 429, retry_after: None, body: Bytes::new() }, now), None);
+    }
+
+    #[test]
+    fn of_another_houses_words_only_one_word_is_told() {
+        assert_eq!(word("BadDeviceToken"), "BadDeviceToken");
+        assert_eq!(word("two\r\nlines: <b>"), "twolinesb");
+        assert_eq!(word(&"x".repeat(1_000)).len(), 60);
+    }
 }

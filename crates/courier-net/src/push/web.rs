@@ -23,10 +23,9 @@ use super::{
     guard::Guard,
     http::{Client, Manner, Reply, Times},
     jwt::{Kept, Key, Token, plain},
-    lane::Lane,
-    service::{Fared, Judged, Letter, Prepared, Service, fitting, pause, seconds_left, secret},
+    service::{Fared, Judged, Letter, Prepared, Service, fitting, lane, pause, seconds_left, secret},
 };
-use crate::ways::Trust;
+use crate::{lane::Lane, ways::Trust};
 
 /// Services know so many hosts, at most; anybody can make up new ones.
 const HOSTS_MAX: usize = 1_000;
@@ -115,7 +114,7 @@ impl Web {
         if hosts.len() >= HOSTS_MAX {
             return None;
         }
-        let lane = Lane::new(self.per_second, REQUESTS, self.client.times().wait);
+        let lane = lane(self.per_second, REQUESTS, self.client.times());
         let host = Arc::new(Host { lane, signed: Kept::default() });
         hosts.insert(origin.to_owned(), host.clone());
         Some(host)
@@ -169,6 +168,10 @@ impl Service for Web {
 
     fn client(&self) -> &Client {
         &self.client
+    }
+
+    fn told(&self) -> String {
+        format!("Web Push with the key {}", self.public)
     }
 
     /// The status alone: of what a stranger says, nothing comes into our logs.

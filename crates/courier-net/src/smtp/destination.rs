@@ -2,25 +2,21 @@
 
 use std::{
     fmt,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use courier::{Gate, Handed};
-use runtime::{clock::Stopwatch, retry};
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::timeout,
-};
+use runtime::clock::Stopwatch;
 
 use super::{
     connection::{Carried, Connection, Letter, Unopened},
     settings::Server,
 };
-use crate::pace::{Pace, Wait, Went};
+use crate::{
+    lane::{Lane, Width},
+    pace::Went,
+};
 
 /// How much of a server is used.
 #[derive(Clone, Copy, Debug)]
@@ -63,10 +59,8 @@ pub(crate) enum Brought {
 pub(crate) struct Destination {
     server: Server,
     limits: Limits,
-    permits: Semaphore,
-    waiting: AtomicUsize,
+    lane: Arc<Lane>,
     idle: Mutex<Vec<Idle>>,
-    pace: Mutex<Pace>,
     watch: Stopwatch,
 }
 
@@ -83,15 +77,9 @@ impl fmt::Debug for Idle {
 
 impl Destination {
     pub fn new(server: Server, limits: Limits) -> Self {
-        Self {
-            server,
-            limits,
-            permits: Semaphore::new(limits.connections),
-            waiting: AtomicUsize::new(0),
-            idle: Mutex::default(),
-            pace: Mutex::new(Pace::new(limits.per_second)),
-            watch: Stopwatch::start(),
-        }
+        let Limits { connections: at_once, waiting, wait, per_second, .. } = limits;
+        let lane = Lane::new(Width { at_once, waiting, wait, per_second });
+        Self { server, limits, lane, idle: Mutex::default(), watch: Stopwatch::start() }
     }
 
     pub fn limits(&self) -> Limits {
@@ -100,19 +88,18 @@ impl Destination {
 
     /// Brings a mail there. `spread` is any number that differs from mail to mail.
     pub async fn bring(&self, letter: &Letter<'_>, gate: &dyn Gate, spread: u64) -> Brought {
-        if let Err(why) = self.wait_for_pace().await {
-            return Brought::Away(why);
-        }
-        let asked = Asked { destination: self, spread, went: Went::Nowhere };
-        let Some(_permit) = self.permit().await else {
-            return Brought::Away("too many mails wait for it".to_owned());
+        let turn = match self.lane.enter(spread).await {
+            Ok(turn) => turn,
+            Err(why) => return Brought::Away(why),
         };
-        // Those before it may have found out meanwhile.
-        if lock(&self.pace).is_resting(self.now()) {
-            return Brought::Away("it is left alone since a moment ago".to_owned());
-        }
-        let (brought, how) = self.bring_now(letter, gate).await;
-        asked.went(how);
+        let (brought, how) = {
+            let _room = match turn.room().await {
+                Ok(room) => room,
+                Err(why) => return Brought::Away(why),
+            };
+            self.bring_now(letter, gate).await
+        };
+        turn.went(how);
         brought
     }
 
@@ -155,32 +142,6 @@ impl Destination {
         }
     }
 
-    /// Waits where too many went out in this second; a pause is not waited for.
-    async fn wait_for_pace(&self) -> Result<(), String> {
-        let begun = self.watch.elapsed();
-        loop {
-            let taken = lock(&self.pace).take(self.now());
-            match taken {
-                Ok(()) => return Ok(()),
-                Err(Wait::Pause(ms)) => return Err(format!("it is left alone for {} s", ms.div_ceil(1_000))),
-                Err(Wait::Rate(ms)) => {
-                    if self.watch.elapsed() - begun > self.limits.wait {
-                        return Err("its rate is used up".to_owned());
-                    }
-                    retry::wait(Duration::from_millis(ms)).await;
-                }
-            }
-        }
-    }
-
-    async fn permit(&self) -> Option<SemaphorePermit<'_>> {
-        if let Ok(permit) = self.permits.try_acquire() {
-            return Some(permit);
-        }
-        let _waiting = Waiting::begin(&self.waiting, self.limits.waiting)?;
-        timeout(self.limits.wait, self.permits.acquire()).await.ok()?.ok()
-    }
-
     /// A connection that was kept and is still good: the one used last, for others may fall idle.
     async fn kept(&self) -> Option<Connection> {
         loop {
@@ -191,10 +152,6 @@ impl Destination {
             connection.close().await;
         }
     }
-
-    fn now(&self) -> u64 {
-        u64::try_from(self.watch.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
 }
 
 impl fmt::Display for Destination {
@@ -202,42 +159,6 @@ impl fmt::Display for Destination {
         let Server { host, port, tls, login, .. } = &self.server;
         let login = if login.is_some() { ", login" } else { "" };
         write!(f, "smtp to {host}:{port} ({tls:?}{login})")
-    }
-}
-
-/// One that was let out. Whatever becomes of it is noted, also if nobody waits for it any more.
-struct Asked<'a> {
-    destination: &'a Destination,
-    spread: u64,
-    went: Went,
-}
-
-impl Asked<'_> {
-    fn went(mut self, went: Went) {
-        self.went = went;
-    }
-}
-
-impl Drop for Asked<'_> {
-    fn drop(&mut self) {
-        let Self { destination, spread, went } = self;
-        lock(&destination.pace).note(destination.now(), *went, *spread);
-    }
-}
-
-/// One of those that wait.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn begin(count: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let waiting = Self(count);
-        (count.fetch_add(1, Ordering::Relaxed) < most).then_some(waiting)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

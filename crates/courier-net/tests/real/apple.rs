@@ -7,7 +7,7 @@ use std::{
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use courier_net::push::{Key, Settings, apns};
+use courier_net::push::{Key, Pusher, Settings, apns};
 use model::device::{Device, Platform};
 use runtime::Clock;
 use serde_json::json;
@@ -251,6 +251,12 @@ async fn the_gate_is_asked_once_for_all_devices() {
     check(&["not hex", "aa"], false, "accepted", 1, &["not hex"]).await;
     check(&["not hex"], false, "refused: ", 0, &["not hex"]).await;
     check(&[], false, "refused: there is no device", 0, &[]).await;
+    // All at the same time: three that say nothing take as long as one.
+    let silent = ["51", "52", "53"];
+    silent.iter().for_each(|device| apple.mood(device, Answer::Hangs));
+    let watch = runtime::clock::Stopwatch::start();
+    check(&silent, false, "unknown: ", 1, &[]).await;
+    assert!(watch.elapsed() < std::time::Duration::from_secs(4), "{:?}", watch.elapsed());
     let android = push(1, NOW, &[device(Platform::Android, "t"), device(Platform::Web, "{}")]);
     let nobody = "refused: there is no way to android devices; there is no way to web devices";
     let (told, asked, gone) = handed(&courier, &android).await;
@@ -258,6 +264,45 @@ async fn the_gate_is_asked_once_for_all_devices() {
         (told.replace("android: ", "").replace("web: ", "").as_str(), asked, gone),
         (nobody, 0, vec![])
     );
+}
+
+#[test]
+fn a_setting_that_cannot_be_is_refused_without_its_key() {
+    let key = Key::make().unwrap();
+    let right = apns::Settings {
+        root: apns::ROOT.to_owned(),
+        key: key.clone().into(),
+        key_id: "KEY1234567".to_owned(),
+        team_id: "TEAM123456".to_owned(),
+        topic: "example.news".to_owned(),
+        per_second: None,
+    };
+    let check = |apns: apns::Settings, expected: &str| {
+        let settings = Settings { apns: Some(apns), ..nowhere(None) };
+        match Pusher::new(&settings, Clock::still(NOW)) {
+            Ok(pusher) => assert_eq!(pusher.to_string(), expected),
+            Err(wrong) => assert_eq!(wrong, expected),
+        }
+        assert!(!format!("{settings:?}").contains(key.lines().nth(1).unwrap()));
+    };
+    check(right.clone(), "APNs for example.news at https://api.push.apple.com");
+    check(
+        apns::Settings { key: "words".into(), ..right.clone() },
+        "the key for APNs: neither PEM nor base64",
+    );
+    check(
+        apns::Settings { topic: "two\nlines".to_owned(), ..right.clone() },
+        "the topic for APNs is an app's bundle id",
+    );
+    check(
+        apns::Settings { topic: String::new(), ..right.clone() },
+        "the topic for APNs is an app's bundle id",
+    );
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let rate = apns::Settings { per_second: Some(rate), ..right.clone() };
+        check(rate, "`per_second` is a number above 0, and at most a million");
+    }
+    assert_eq!(Pusher::new(&nowhere(None), Clock::still(NOW)).unwrap().to_string(), "no service");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,10 @@
-//! How much of a service is used: its pace, and how many requests are on their way to it.
+//! How much of a destination is used: its pace, how many are on their way to it, and how many wait for that.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -13,19 +16,36 @@ use tokio::{
 
 use crate::pace::{Pace, Wait, Went};
 
+/// How many of anything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Width {
+    /// On their way at the same time.
+    pub at_once: usize,
+    /// Who waits for that. What comes then is told to come later, so that a slow destination holds nobody up.
+    pub waiting: usize,
+    /// How long each of them waits.
+    pub wait: Duration,
+    pub per_second: Option<f64>,
+}
+
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
+    width: Width,
     pace: Mutex<Pace>,
     watch: Stopwatch,
-    requests: Semaphore,
-    /// How long one waits for one's turn.
-    wait: Duration,
+    permits: Semaphore,
+    waiting: AtomicUsize,
 }
 
 impl Lane {
-    pub fn new(per_second: Option<f64>, requests: usize, wait: Duration) -> Arc<Self> {
-        let pace = Mutex::new(Pace::new(per_second));
-        Arc::new(Self { pace, watch: Stopwatch::start(), requests: Semaphore::new(requests), wait })
+    pub fn new(width: Width) -> Arc<Self> {
+        Arc::new(Self {
+            width,
+            pace: Mutex::new(Pace::new(width.per_second)),
+            watch: Stopwatch::start(),
+            permits: Semaphore::new(width.at_once),
+            waiting: AtomicUsize::new(0),
+        })
     }
 
     /// Waits where too many went out in this second; a pause is not waited for.
@@ -37,7 +57,7 @@ impl Lane {
                 Ok(()) => return Ok(Turn { lane: self.clone(), spread, went: Went::Nowhere }),
                 Err(Wait::Pause(ms)) => return Err(format!("it is left alone for {} s", ms.div_ceil(1_000))),
                 Err(Wait::Rate(ms)) => {
-                    if self.watch.elapsed() - begun > self.wait {
+                    if self.watch.elapsed() - begun > self.width.wait {
                         return Err("its rate is used up".to_owned());
                     }
                     retry::wait(Duration::from_millis(ms)).await;
@@ -49,6 +69,14 @@ impl Lane {
     /// Whether it is left alone by now.
     pub fn is_resting(&self) -> bool {
         self.pace().is_resting(self.now())
+    }
+
+    async fn permit(&self) -> Option<SemaphorePermit<'_>> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Some(permit);
+        }
+        let _waiting = Waiting::begin(&self.waiting, self.width.waiting)?;
+        timeout(self.width.wait, self.permits.acquire()).await.ok()?.ok()
     }
 
     fn now(&self) -> u64 {
@@ -63,18 +91,17 @@ impl Lane {
 
 /// One that was let in. Whatever becomes of it is noted, also if nobody waits for it any more.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     lane: Arc<Lane>,
     spread: u64,
     went: Went,
 }
 
 impl Turn {
-    /// Room for a request, if there is any before long. Who was let in together may have found out meanwhile that
-    /// the service wants to be left alone.
+    /// Room on the way, if there is any before long. Those before it may have found out meanwhile that the destination
+    /// wants to be left alone.
     pub async fn room(&self) -> Result<SemaphorePermit<'_>, String> {
-        let permit = timeout(self.lane.wait, self.lane.requests.acquire()).await;
-        let permit = permit.ok().and_then(Result::ok).ok_or("too many requests wait for it")?;
+        let permit = self.lane.permit().await.ok_or("too many wait for it")?;
         if self.lane.is_resting() {
             return Err("it is left alone since a moment ago".to_owned());
         }
@@ -89,5 +116,21 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.lane.pace().note(self.lane.now(), self.went, self.spread);
+    }
+}
+
+/// One of those that wait.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(count: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let waiting = Self(count);
+        (count.fetch_add(1, Ordering::Relaxed) < most).then_some(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
