@@ -134,3 +134,39 @@ impl Drop for Waiting<'_> {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NARROW: Width = Width { at_once: 1, waiting: 1, wait: Duration::from_millis(50), per_second: None };
+
+    #[tokio::test]
+    async fn who_waited_for_nothing_hears_it_before_it_goes() {
+        let lane = Lane::new(NARROW);
+        let (first, second) = (lane.enter(0).await.unwrap(), lane.enter(0).await.unwrap());
+        let third = lane.enter(0).await.unwrap();
+        let room = first.room().await.unwrap();
+        let (waited, turned_away) = tokio::join!(second.room(), third.room());
+        assert_eq!(
+            waited.err().as_deref(),
+            Some("too many wait for it"),
+            "it waited for as long as one waits"
+        );
+        assert_eq!(turned_away.err().as_deref(), Some("too many wait for it"));
+        drop(room);
+        drop(second.room().await.unwrap());
+        first.went(Went::Slow(None));
+        let late = second.room().await.err();
+        assert_eq!(late.as_deref(), Some("it is left alone since a moment ago"));
+        assert!(lane.enter(0).await.is_err_and(|why| why == "it is left alone for 2 s"));
+    }
+
+    #[tokio::test]
+    async fn no_more_wait_than_may() {
+        let lane = Lane::new(Width { waiting: 0, wait: Duration::from_secs(3_600), ..NARROW });
+        let (first, second) = (lane.enter(0).await.unwrap(), lane.enter(0).await.unwrap());
+        let _room = first.room().await.unwrap();
+        assert_eq!(second.room().await.err().as_deref(), Some("too many wait for it"));
+    }
+}

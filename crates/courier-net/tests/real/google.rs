@@ -223,6 +223,8 @@ async fn without_a_token_nothing_goes_and_nobody_is_asked() {
     let grant = json!({"error": "invalid_grant", "error_description": "Invalid JWT Signature."});
     check(Answer::says(400, &grant), "not now: android: no token: 400 invalid_grant").await;
     check(Answer::says(503, &json!({})), "not now: android: no token: 503").await;
+    let large = json!({"access_token": "ya29.1", "expires_in": 3599, "more": "x".repeat(70_000)});
+    check(Answer::says(200, &large), "not now: android: no token: 200").await;
     check(Answer::says(200, &json!({"access_token": 7})), "not now: android: no token: 200").await;
     check(Answer::Hangs, "not now: android: no token: no reply for 2 s").await;
     // One waits for it, and the others hear what became of that.
