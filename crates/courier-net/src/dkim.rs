@@ -20,46 +20,28 @@ const LIFE_SECONDS: i64 = 7 * 86_400;
 /// Characters of a line of the signature.
 const LINE: usize = 70;
 
-/// Headers that are signed where they are there.
-const SIGNED: [&str; 20] = [
-    "from",
-    "to",
-    "cc",
-    "reply-to",
-    "subject",
-    "date",
-    "message-id",
-    "references",
-    "in-reply-to",
-    "mime-version",
-    "content-type",
-    "content-transfer-encoding",
-    "list-id",
-    "list-unsubscribe",
-    "list-unsubscribe-post",
-    "auto-submitted",
-    "feedback-id",
-    "precedence",
-    "sender",
-    "x-tidings-ready",
-];
-
-/// Headers of which nobody may add one more: a second one would be shown, or acted on.
-const SEALED: [&str; 14] = [
-    "from",
-    "to",
-    "cc",
-    "reply-to",
-    "subject",
-    "date",
-    "message-id",
-    "mime-version",
-    "content-type",
-    "content-transfer-encoding",
-    "list-unsubscribe",
-    "list-unsubscribe-post",
-    "sender",
-    "references",
+/// Headers that are signed, each with whether nobody may add one more: a second one would be shown, or acted on.
+const SIGNED: [(&str, bool); 20] = [
+    ("from", true),
+    ("to", true),
+    ("cc", true),
+    ("reply-to", true),
+    ("sender", true),
+    ("subject", true),
+    ("date", true),
+    ("message-id", true),
+    ("references", true),
+    ("in-reply-to", false),
+    ("mime-version", true),
+    ("content-type", true),
+    ("content-transfer-encoding", true),
+    ("list-unsubscribe", true),
+    ("list-unsubscribe-post", true),
+    ("list-id", false),
+    ("auto-submitted", false),
+    ("feedback-id", false),
+    ("precedence", false),
+    ("x-tidings-ready", false),
 ];
 
 /// The keys of a house, of several domains and several kinds.
@@ -152,10 +134,9 @@ fn signature(key: &Key, headers: &[(String, String)], body: &str, at: i64) -> Re
 /// The headers that a signature covers, as often as it covers them.
 fn names(headers: &[(String, String)]) -> Vec<&'static str> {
     let mut names = Vec::new();
-    for name in SIGNED {
+    for (name, is_sealed) in SIGNED {
         let there = headers.iter().filter(|(other, _)| other == name).count();
-        let seal = usize::from(SEALED.contains(&name));
-        names.extend(std::iter::repeat_n(name, there + seal));
+        names.extend(std::iter::repeat_n(name, there + usize::from(is_sealed)));
     }
     names
 }

@@ -114,7 +114,7 @@ impl Courier for Mailer {
         };
         let bytes = self.signed(&written, message.date.0.div_euclid(SECOND_MS)).await?;
         let from = self.return_path(&written, message.ready);
-        let letter = Letter { from: &from, to: &written.to, bytes: &bytes, is_utf8: false };
+        let letter = Letter { from: &from, to: &written.to, bytes: &bytes, is_utf8: written.is_utf8 };
         let mut why = "there is no way for mail".to_owned();
         for way in self.ways_of(message.ready) {
             match way.destination.bring(&letter, gate, spread(message.ready)).await {

@@ -52,6 +52,8 @@ pub struct Written {
     pub from: String,
     /// The receiver's bare address.
     pub to: String,
+    /// One of the addresses is not ASCII, and so its header is not: servers have to be asked for that (RFC 6531).
+    pub is_utf8: bool,
     pub bytes: Vec<u8>,
 }
 
@@ -149,10 +151,11 @@ fn finished(
         .singlepart(other);
     let mail = mail.multipart(parts).map_err(|_| Unfit::new("mail", "cannot be put together"))?;
     let bytes = mail.formatted();
-    if !is_canonical(&bytes) {
+    let is_utf8 = !from_address.is_ascii() || !to_address.is_ascii();
+    if !is_canonical(&bytes, is_utf8) {
         return Err(Unfit::new("mail", "has a line that no server must accept"));
     }
-    Ok(Written { message_id: message_id.to_owned(), from: from_address, to: to_address, bytes })
+    Ok(Written { message_id: message_id.to_owned(), from: from_address, to: to_address, is_utf8, bytes })
 }
 
 /// The id without its brackets; `None` if it is none.
@@ -188,15 +191,15 @@ fn part(content_type: ContentType, text: &str) -> Result<SinglePart, Unfit> {
     Ok(SinglePart::builder().header(content_type).header(encoding).body(body))
 }
 
-/// Whether every line ends in CRLF, is not too long, and holds ASCII without NUL: two servers that see
-/// different line ends see different mails.
-fn is_canonical(bytes: &[u8]) -> bool {
+/// Whether every line ends in CRLF, is not too long, and holds ASCII, or UTF-8 where that is asked for, without NUL: two
+/// servers that see different line ends see different mails.
+fn is_canonical(bytes: &[u8], is_utf8: bool) -> bool {
     let Some(lines) = bytes.strip_suffix(b"\r\n") else { return false };
     let mut rest = lines;
     loop {
         let end = rest.windows(2).position(|pair| pair == b"\r\n");
         let line = &rest[..end.unwrap_or(rest.len())];
-        let good = |byte: &u8| byte.is_ascii() && !matches!(byte, b'\r' | b'\n' | 0);
+        let good = |byte: &u8| (is_utf8 || byte.is_ascii()) && !matches!(byte, b'\r' | b'\n' | 0);
         if line.len() > LINE_BYTES_MAX || !line.iter().all(good) {
             return false;
         }

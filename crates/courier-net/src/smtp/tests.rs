@@ -125,46 +125,33 @@ fn after_hello(rest: &[&'static str]) -> Vec<&'static str> {
     [&HELLO[..], rest].concat()
 }
 
+/// A mail from the envelope to the server's word.
+const TAKEN: [&str; 6] = [
+    ENVELOPE,
+    "> 250 ok\r\n250 ok\r\n",
+    "< DATA\r\n",
+    "> 354 go on\r\n",
+    "< A: b\r\n\r\n..c\r\n.\r\n",
+    "> 250 taken\r\n",
+];
+
 #[tokio::test]
 async fn a_talk_to_the_byte() {
-    let mail = after_hello(&[
-        ENVELOPE,
-        "> 250 ok\r\n250 ok\r\n",
-        "< DATA\r\n",
-        "> 354 go on\r\n",
-        "< A: b\r\n\r\n..c\r\n.\r\n",
-        "> 250 taken\r\n",
-        ENVELOPE,
-        "> 250 ok\r\n550 no\r\n",
-        "< RSET\r\n",
-        "> 250 ok\r\n",
-        ENVELOPE,
-        "> 250 ok\r\n250 ok\r\n",
-        "< DATA\r\n",
-        "> 354 go on\r\n",
-        "< A: b\r\n\r\n..c\r\n.\r\n",
-        "> 250 taken\r\n",
-    ]);
-    let (told, asked, ends) = brought(&[mail], 3).await;
+    let refused = [ENVELOPE, "> 250 ok\r\n550 no\r\n", "< RSET\r\n", "> 250 ok\r\n"];
+    let (told, asked, ends) = brought(&[after_hello(&[&TAKEN[..], &refused, &TAKEN].concat())], 3).await;
     assert_eq!((told.as_str(), asked, ends), ("accepted", 2, vec![Ok(())]));
 }
 
 #[tokio::test]
 async fn a_server_that_closed_between_two_mails_is_asked_anew() {
-    let first = after_hello(&[
-        ENVELOPE,
-        "> 250 ok\r\n250 ok\r\n",
-        "< DATA\r\n",
-        "> 354 go on\r\n",
-        "< A: b\r\n\r\n..c\r\n.\r\n",
-        "> 250 taken\r\n",
-    ]);
-    for end in [
-        &["close"][..],
+    let first = after_hello(&TAKEN);
+    let ends: [&[&str]; 4] = [
+        &["close"],
         &["> 421 idle\r\n", "close"],
         &[ENVELOPE, "> 421 idle\r\n421 idle\r\n"],
         &[ENVELOPE, "close"],
-    ] {
+    ];
+    for end in ends {
         let (told, asked, ends) = brought(&[[&first[..], end].concat(), first.clone()], 2).await;
         assert_eq!((told.as_str(), asked), ("accepted", 2), "{end:?}");
         assert!(ends.iter().all(Result::is_ok), "{end:?}: {ends:?}");
@@ -189,8 +176,7 @@ async fn what_a_server_may_say_at_each_step() {
     let step = async |name: &str, rest: &[&'static str], expected: &str, asked: usize| {
         check(name, &after_hello(rest), expected, asked).await;
     };
-    let taken = [ENVELOPE, "> 250 ok\r\n250 ok\r\n", "< DATA\r\n"];
-    let with = |rest: &[&'static str]| [&taken[..], rest].concat();
+    let with = |rest: &[&'static str]| [&TAKEN[..3], rest].concat();
     step(
         "no to the sender",
         &[ENVELOPE, "> 553 5.7.1 <news@news.example> no\r\n503 first the sender\r\n"],

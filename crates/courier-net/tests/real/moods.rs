@@ -146,3 +146,14 @@ async fn a_mail_that_is_too_large_is_refused_before_it_is_sent() {
         ("refused: larger than the server takes (2000 bytes)", 0)
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_of_any_script_is_asked_for() {
+    let server = start(MailOptions::default());
+    let courier = mailer(&address(&server, MailTls::None, ""), None, Signer::default());
+    let handed = courier.hand(&message(1, "änn@bücher.example"), &Says::default()).await.unwrap();
+    assert_eq!(handed, Handed::Accepted);
+    let about = server.arrived().unwrap().remove(0).about;
+    assert_eq!(about["to"][0], "änn@xn--bcher-kva.example");
+    assert!(about["options"].to_string().contains("SMTPUTF8"), "{about}");
+}

@@ -44,6 +44,12 @@ fn is_dot_atom(text: &str) -> bool {
     text.split('.').all(|atom| !atom.is_empty() && atom.bytes().all(is_atom))
 }
 
+/// The same with letters and digits of any script (RFC 6531).
+fn is_dot_atom_of_any_script(text: &str) -> bool {
+    let good = |c: char| if c.is_ascii() { u8::try_from(c).is_ok_and(is_atom) } else { c.is_alphanumeric() };
+    text.split('.').all(|atom| !atom.is_empty() && atom.chars().all(good))
+}
+
 /// The id without its brackets.
 pub(super) fn message_id(text: &str) -> Result<&str, Unfit> {
     let bare = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text);
@@ -66,11 +72,13 @@ pub(super) fn mailbox(field: &'static str, text: &str) -> Result<Mailbox, Unfit>
         None => (String::new(), text),
     };
     // Others are allowed by one standard or the next, and few servers take them.
-    let local = address.rsplit_once('@').map_or("", |(local, _)| local);
-    if !address.is_ascii() || !is_dot_atom(local) {
-        return Err(Unfit::new(field, "not an address that every server takes"));
+    let (local, domain) = address.rsplit_once('@').unwrap_or(("", ""));
+    if !is_dot_atom_of_any_script(local) {
+        return Err(Unfit::new(field, "not an address that servers take"));
     }
-    let address: Address = address.parse().map_err(|_| Unfit::new(field, "not an address"))?;
+    // A domain has a form in ASCII whatever its script; what stands before it has none.
+    let domain = idna::domain_to_ascii_strict(domain).map_err(|_| Unfit::new(field, "not an address"))?;
+    let address = Address::new(local, domain).map_err(|_| Unfit::new(field, "not an address"))?;
     Ok(Mailbox::new((!name.is_empty()).then_some(name), address))
 }
 
