@@ -5,7 +5,7 @@
 //!
 //! # Tour
 //!
-//! [`loaded`] is what a batch needs to know. [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
+//! [`readys`] is what a turn read, [`loaded`] what it needs to know. [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
 //! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it. [`report`] says what became of it. [`mod@run`] is the
 //! only place that waits.
 
@@ -14,6 +14,7 @@ pub mod links;
 
 mod loaded;
 pub mod past;
+mod readys;
 
 pub mod check;
 pub mod message;

@@ -1,7 +1,12 @@
 //! What a batch of Readys needs to know, so that each thing is read once.
 
 use catalogue::truth;
-use model::{State, entry::DayKey, ready::Ready};
+use model::{
+    Cell, State,
+    device::{self, Device},
+    entry::DayKey,
+    ready::Ready,
+};
 use store::{StateKey, world::Wanted};
 
 /// What the entries of Readys speak of.
@@ -42,4 +47,16 @@ pub(crate) fn days_of(ready: &Ready) -> Vec<DayKey> {
     let counted = ready.badge.iter().flat_map(|unseen| unseen.days.iter().copied());
     let key = |day| DayKey { tenant: ready.tenant.clone(), person: ready.person.clone(), day };
     own.chain(counted).map(key).collect()
+}
+
+/// What takes a device out of a profile as it was read: a removal that is newer than that very registration, and older
+/// than any that comes after it. None if it is not there, or with another token by now.
+pub(crate) fn left(profile: &State, device: &Device) -> Option<State> {
+    let name = device::field(&device.id);
+    let cell = profile.cells.get(name.as_str())?;
+    (cell.value.as_ref() == Some(&device::value(device.platform, &device.token))).then(|| {
+        let mut state = State::default();
+        state.set(&name, Cell { version: cell.version + 1, value: None });
+        state
+    })
 }

@@ -10,6 +10,7 @@ pub struct SenderMetrics {
     pub left_out_total: IntCounterVec,
     pub quarantined_total: IntCounterVec,
     pub hand_over_seconds: HistogramVec,
+    pub devices_gone_total: IntCounterVec,
 }
 
 impl SenderMetrics {
@@ -34,6 +35,11 @@ impl SenderMetrics {
                 "tidings_sender_hand_over_seconds",
                 "From the start of a hand-over to the courier's answer.",
                 &["channel"],
+            )?,
+            devices_gone_total: metrics.counter(
+                "tidings_sender_devices_gone_total",
+                "Devices of which a push service says that it reaches them no more; they leave the profile.",
+                &["platform"],
             )?,
         })
     }

@@ -1,11 +1,14 @@
 //! The report on a Ready: from the journal's record, so that a repeated report is the same report.
 
 use model::{
-    EntryKey, Millis, Why,
+    EntryKey, Millis, Person, Tenant, Why,
     delivery::{Delivery, Outcome},
+    partition::Partitions,
     ready::Ready,
 };
 use store::{Record, Recorded};
+use topic::NewRecord;
+use wire::{Inbox, topics};
 
 /// The report that a record stands for.
 pub fn of_record(ready: &Ready, record: &Record) -> Delivery {
@@ -58,4 +61,37 @@ fn delivery(ready: &Ready, attempt: u16, at: Millis, outcome: Outcome) -> Delive
         at,
         outcome,
     }
+}
+
+/// What became of it, in a word.
+pub fn outcome_name(delivery: &Delivery) -> &'static str {
+    match delivery.outcome {
+        Outcome::Sent { .. } => "sent",
+        Outcome::Nothing { .. } => "nothing",
+        Outcome::Refused { .. } => "refused",
+        Outcome::Unknown { .. } => "unknown",
+        Outcome::Deferred { .. } => "deferred",
+    }
+}
+
+/// The report on its way to the person's owner.
+pub fn inbox_record(delivery: Delivery, partitions: Partitions) -> anyhow::Result<NewRecord> {
+    let (tenant, person) = (delivery.tenant.clone(), delivery.person.clone());
+    person_record(&tenant, &person, &Inbox::Delivery(Box::new(delivery)), partitions)
+}
+
+/// What a person's owner is told.
+pub fn person_record(
+    tenant: &Tenant,
+    person: &Person,
+    inbox: &Inbox,
+    partitions: Partitions,
+) -> anyhow::Result<NewRecord> {
+    Ok(NewRecord {
+        topic: topics::INBOX.into(),
+        partition: partitions.of_person(tenant, person),
+        key: wire::key::person(tenant, person),
+        value: Some(wire::inbox::encode(inbox)?),
+        headers: Vec::new(),
+    })
 }

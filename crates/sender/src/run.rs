@@ -16,36 +16,32 @@ use catalogue::Catalogue;
 use courier::{Courier, Gate, Handed, Message};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::join_all};
 use model::{
-    Millis, Row, State, Tenant, World,
+    Fact, Millis, Person, Row, State, Tenant, World,
     civil::Zones,
     delivery::Delivery,
+    device::Device,
     entry::DayKey,
     fault::{self, Fault},
-    partition::Partitions,
     ready::Ready,
 };
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, crash};
-use store::{Claim, Claimed, Journalled, Record, Recorded, Store, world};
+use store::{Claim, Claimed, Journalled, Record, Recorded, StateKey, Store, world};
 use tokio::{task::JoinSet, time::timeout};
 use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::{
-    Inbox,
-    quarantined::{Unusable, of_record},
-    topics,
-};
+use wire::{Inbox, topics};
 
 use crate::{
     check::{self, Checked, Facts},
     config::{Config, GOODBYE, GROUP, SLOW_MS, retry_ms},
-    loaded::{by_three, days_of, keys_of, wanted},
+    loaded::{by_three, days_of, keys_of, left, wanted},
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
     past::{Past, is_alone, past},
-    report,
+    readys, report,
 };
 
 /// What the sender is given.
@@ -131,14 +127,16 @@ impl Work for Sender {
 impl Desk {
     async fn turn(self: &Arc<Self>, batch: &Batch) -> anyhow::Result<Vec<NewRecord>> {
         self.forget_ended();
-        let (readys, mut records) = self.read(batch)?;
+        let now = Millis(self.ports.clock.now());
+        let (readys, mut records) = readys::read(&batch.records, now)?;
+        self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(records.len() as u64);
         let loaded = Arc::new(self.load(&readys).await?);
         let deliveries = readys.into_iter().map(|ready| self.told(Arc::new(ready), loaded.clone()).boxed());
         let deliveries: Vec<_> = deliveries.collect();
         let deliveries = futures::stream::iter(deliveries).buffered(self.config.at_once_max.max(1));
         let deliveries: Vec<Delivery> = deliveries.try_collect().await?;
         for delivery in deliveries {
-            records.push(inbox_record(delivery, self.ports.partitions)?);
+            records.push(report::inbox_record(delivery, self.ports.partitions)?);
         }
         Ok(records)
     }
@@ -183,26 +181,6 @@ impl Desk {
         });
     }
 
-    /// The Readys of a batch, each once; what cannot be read goes to quarantine.
-    fn read(&self, batch: &Batch) -> anyhow::Result<(Vec<Ready>, Vec<NewRecord>)> {
-        let mut readys: Vec<Ready> = Vec::new();
-        let mut rejects = Vec::new();
-        for record in &batch.records {
-            match wire::ready::decode(record.value.as_deref().unwrap_or_default()) {
-                // Two tries of one Ready in one batch: the later one knows more.
-                Ok(ready) => {
-                    readys.retain(|other| other.id != ready.id);
-                    readys.push(ready);
-                }
-                Err(reason) => {
-                    self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc();
-                    rejects.push(quarantined(record, &reason.to_string(), Millis(self.ports.clock.now()))?);
-                }
-            }
-        }
-        Ok((readys, rejects))
-    }
-
     /// One Ready, from the journal to the report.
     async fn deliver(&self, ready: &Ready, loaded: &Loaded) -> anyhow::Result<Delivery> {
         let now = Millis(self.ports.clock.now());
@@ -224,7 +202,7 @@ impl Desk {
                 Past::Open => self.send(ready, loaded).await?,
             };
         };
-        let outcome = outcome_name(&delivery);
+        let outcome = report::outcome_name(&delivery);
         self.ports.metrics.outcomes_total.with_label_values(&[ready.channel.name(), outcome]).inc();
         Ok(delivery)
     }
@@ -298,12 +276,18 @@ impl Desk {
                 return Ok(report::of_record(ready, &record));
             }
         };
-        self.hand(ready, &message, checked).await
+        self.hand(ready, &facts.profile, &message, checked).await
     }
 
-    async fn hand(&self, ready: &Ready, message: &Message, checked: Checked) -> anyhow::Result<Delivery> {
+    async fn hand(
+        &self,
+        ready: &Ready,
+        profile: &State,
+        message: &Message,
+        checked: Checked,
+    ) -> anyhow::Result<Delivery> {
         let watch = Stopwatch::start();
-        let gate = ClaimGate { desk: self, ready, checked: &checked };
+        let gate = ClaimGate { desk: self, ready, profile, checked: &checked };
         let handed = self.ports.courier.hand(message, &gate).await?;
         let seconds = watch.elapsed().as_secs_f64();
         self.ports.metrics.hand_over_seconds.with_label_values(&[ready.channel.name()]).observe(seconds);
@@ -391,6 +375,7 @@ impl Desk {
 struct ClaimGate<'a> {
     desk: &'a Desk,
     ready: &'a Ready,
+    profile: &'a State,
     checked: &'a Checked,
 }
 
@@ -418,9 +403,30 @@ impl Gate for ClaimGate<'_> {
             }
         }
     }
+
+    async fn gone(&self, device: &Device) {
+        if let Err(error) = self.leave(device).await {
+            tracing::warn!(ready = %self.ready.id, error = format!("{error:#}"), "a device that is gone stays for now");
+        }
+    }
 }
 
 impl ClaimGate<'_> {
+    /// Takes a device out of its person's profile, stored and then announced. Only as it was when it was read: one that
+    /// says its token anew is newer.
+    async fn leave(&self, device: &Device) -> anyhow::Result<()> {
+        let Some(state) = left(self.profile, device) else { return Ok(()) };
+        let Ready { tenant, person, .. } = self.ready;
+        let ports = &self.desk.ports;
+        let key = StateKey::Person(tenant.clone(), person.clone());
+        ports.store.merge(vec![(key, state.clone())]).await.context("the profile")?;
+        let fact = Fact::Profile { tenant: tenant.clone(), person: person.clone(), state };
+        let record = report::person_record(tenant, person, &Inbox::Fact(fact), ports.partitions)?;
+        ports.topics.append(vec![record]).await.context("the inbox")?;
+        ports.metrics.devices_gone_total.with_label_values(&[device.platform.name()]).inc();
+        Ok(())
+    }
+
     /// Another attempt may have been begun meanwhile by somebody who took over from us, or before us.
     async fn is_alone(&self) -> bool {
         if fault::planted(Fault::AloneUnchecked) {
@@ -435,47 +441,6 @@ impl ClaimGate<'_> {
             }
         }
     }
-}
-
-fn outcome_name(delivery: &Delivery) -> &'static str {
-    use model::delivery::Outcome;
-    match delivery.outcome {
-        Outcome::Sent { .. } => "sent",
-        Outcome::Nothing { .. } => "nothing",
-        Outcome::Refused { .. } => "refused",
-        Outcome::Unknown { .. } => "unknown",
-        Outcome::Deferred { .. } => "deferred",
-    }
-}
-
-fn inbox_record(delivery: Delivery, partitions: Partitions) -> anyhow::Result<NewRecord> {
-    Ok(NewRecord {
-        topic: topics::INBOX.into(),
-        partition: partitions.of_person(&delivery.tenant, &delivery.person),
-        key: wire::key::person(&delivery.tenant, &delivery.person),
-        value: Some(wire::inbox::encode(&Inbox::Delivery(Box::new(delivery)))?),
-        headers: Vec::new(),
-    })
-}
-
-fn quarantined(record: &topic::Record, reason: &str, at: Millis) -> anyhow::Result<NewRecord> {
-    let unusable = Unusable {
-        topic: &record.topic,
-        partition: record.partition,
-        offset: record.offset,
-        appended: Millis(record.appended),
-        key: &record.key,
-        value: record.value.as_deref(),
-    };
-    let quarantined = of_record(unusable, reason, GROUP, at).with_headers(&record.headers);
-    let value = Some(wire::quarantined::encode(&quarantined)?);
-    Ok(NewRecord {
-        topic: topics::QUARANTINE.into(),
-        partition: 0,
-        key: record.key.clone(),
-        value,
-        headers: Vec::new(),
-    })
 }
 
 /// What a panic left behind is still good: every change is one step.

@@ -21,6 +21,7 @@ mod mail;
 pub mod merge;
 mod parse;
 mod production;
+mod push;
 mod settle;
 pub mod show;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 pub use mail::Mail;
 pub use merge::Given;
 pub use production::{Production, Registry};
+pub use push::Push;
 pub use settle::Merged;
 
 /// Everything that can be set, settled.
@@ -49,6 +51,8 @@ pub struct Config {
     pub outbox: PathBuf,
     /// How mails leave the house; without it they stay in the outbox.
     pub mail: Option<Mail>,
+    /// And how pushes do.
+    pub push: Push,
     pub partitions: Partitions,
     /// Bytes of disk that are never used; intake stops here, the rooms at half of it.
     pub disk_reserve: u64,

@@ -1,4 +1,5 @@
-//! How messages leave the house: mail by its ways, where there are any, and everything else into the outbox.
+//! How messages leave the house: mail by its ways and pushes by their services, where there are any, and else into the
+//! outbox.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -8,19 +9,32 @@ use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Way, outbox
 use courier_net::{
     dkim::Signer,
     mail::Mailer,
+    push::{Pusher, Settings},
     ways::{self, Common, Trust},
 };
 use model::Channel;
+use runtime::Clock;
 use secrecy::ExposeSecret as _;
 
-use crate::config::{Config, Mail};
+use crate::config::{Config, Mail, Push};
 
 /// Opens what the configuration names. What it names and is not there, or is no good, is told in full.
 pub fn open(config: &Config, outbox: Arc<Outbox>) -> anyhow::Result<Arc<dyn Courier>> {
-    match &config.mail {
-        None => Ok(outbox),
-        Some(mail) => Ok(Arc::new(Post { mailer: mailer(mail, config.limits.hand_over)?, outbox })),
+    let hand_over = config.limits.hand_over;
+    let mailer = config.mail.as_ref().map(|mail| mailer(mail, hand_over)).transpose()?;
+    let pusher = pusher(&config.push, hand_over)?;
+    Ok(Arc::new(Post { mailer, pusher, outbox }))
+}
+
+/// Who takes pushes to the world, if any service is named.
+fn pusher(push: &Push, hand_over: Duration) -> anyhow::Result<Option<Pusher>> {
+    let Push { ca, apns, fcm, web } = push.clone();
+    if apns.is_none() && fcm.is_none() && web.is_none() {
+        return Ok(None);
     }
+    let trust = trust(ca.as_deref()).context("`push.ca`")?;
+    let pusher = Pusher::new(&Settings { apns, fcm, web, trust, hand_over }, Clock::real(0));
+    pusher.map(Some).map_err(|why| anyhow!(why))
 }
 
 /// Who takes mails to the world.
@@ -47,23 +61,34 @@ fn trust(ca: Option<&Path>) -> anyhow::Result<Trust> {
 
 #[derive(Debug)]
 struct Post {
-    mailer: Mailer,
+    mailer: Option<Mailer>,
+    pusher: Option<Pusher>,
     outbox: Arc<Outbox>,
+}
+
+impl Post {
+    fn of(&self, channel: Channel) -> &dyn Courier {
+        let mailer = self.mailer.as_ref().map(|mailer| mailer as &dyn Courier);
+        let pusher = self.pusher.as_ref().map(|pusher| pusher as &dyn Courier);
+        let outside = match channel {
+            Channel::Email => mailer,
+            Channel::Push => pusher,
+        };
+        outside.unwrap_or(&*self.outbox)
+    }
 }
 
 #[async_trait]
 impl Courier for Post {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        match &message.way {
-            Way::Mail(_) => self.mailer.hand(message, gate).await,
-            Way::Push(_) => self.outbox.hand(message, gate).await,
-        }
+        let channel = match &message.way {
+            Way::Mail(_) => Channel::Email,
+            Way::Push(_) => Channel::Push,
+        };
+        self.of(channel).hand(message, gate).await
     }
 
     async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
-        match channel {
-            Channel::Email => self.mailer.outcome(channel, message_id).await,
-            Channel::Push => self.outbox.outcome(channel, message_id).await,
-        }
+        self.of(channel).outcome(channel, message_id).await
     }
 }

@@ -1,5 +1,7 @@
 //! What can be set, and where.
 
+use courier_net::push::{apns, fcm};
+
 /// One thing that can be set in the file, in the environment and mostly by a flag.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -60,6 +62,17 @@ pub const MAIL_WAYS: &str = "mail.ways";
 pub const MAIL_CA: &str = "mail.ca";
 pub const MAIL_NAME: &str = "mail.name";
 pub const MAIL_DKIM: &str = "mail.dkim";
+pub const PUSH_CA: &str = "push.ca";
+pub const APNS_KEY: &str = "apns.key";
+pub const APNS_KEY_ID: &str = "apns.key_id";
+pub const APNS_TEAM_ID: &str = "apns.team_id";
+pub const APNS_TOPIC: &str = "apns.topic";
+pub const APNS_URL: &str = "apns.url";
+pub const FCM_ACCOUNT: &str = "fcm.account";
+pub const FCM_URL: &str = "fcm.url";
+pub const WEBPUSH_KEY: &str = "webpush.key";
+pub const WEBPUSH_SUBJECT: &str = "webpush.subject";
+pub const WEBPUSH_HOSTS: &str = "webpush.hosts";
 pub const PARTITIONS: &str = "partitions";
 pub const DISK_RESERVE: &str = "disk_reserve";
 pub const PRESENCE_URL: &str = "presence.url";
@@ -74,7 +87,7 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 53] = [
+pub const KEYS: [Key; 64] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -140,6 +153,52 @@ pub const KEYS: [Key; 53] = [
         MAIL_DKIM,
         "TIDINGS_MAIL_DKIM",
         "folder of the keys that mails are signed with, as `tidings dkim` makes them; unsigned unless set",
+    ),
+    of(
+        Form::Path,
+        PUSH_CA,
+        "TIDINGS_PUSH_CA",
+        "who vouches for the services of pushes, a PEM file; whom browsers trust unless set",
+    ),
+    of(
+        Form::Secret,
+        APNS_KEY,
+        "TIDINGS_APNS_KEY",
+        "the key for Apple's devices, in PEM as Apple gives it out; their pushes go to the outbox unless set",
+    ),
+    key(APNS_KEY_ID, "TIDINGS_APNS_KEY_ID", None, "by which id Apple knows the key"),
+    key(APNS_TEAM_ID, "TIDINGS_APNS_TEAM_ID", None, "whose key it is"),
+    key(APNS_TOPIC, "TIDINGS_APNS_TOPIC", None, "the app's bundle id"),
+    key(
+        APNS_URL,
+        "TIDINGS_APNS_URL",
+        Some(apns::ROOT),
+        "Apple's service; https://api.sandbox.push.apple.com for apps that are being made",
+    ),
+    of(
+        Form::Secret,
+        FCM_ACCOUNT,
+        "TIDINGS_FCM_ACCOUNT",
+        "the service account for Android's devices, JSON as Google gives it out; their pushes go to the outbox unless set",
+    ),
+    key(FCM_URL, "TIDINGS_FCM_URL", Some(fcm::ROOT), "Google's service"),
+    of(
+        Form::Secret,
+        WEBPUSH_KEY,
+        "TIDINGS_WEBPUSH_KEY",
+        "the key for browsers (VAPID), in PEM or as 32 bytes in base64; their pushes go to the outbox unless set",
+    ),
+    key(
+        WEBPUSH_SUBJECT,
+        "TIDINGS_WEBPUSH_SUBJECT",
+        None,
+        "where a browser's service finds somebody to talk to: `mailto:` or `https:`",
+    ),
+    of(
+        Form::List,
+        WEBPUSH_HOSTS,
+        "TIDINGS_WEBPUSH_HOSTS",
+        "hosts of push services of one's own, which may be on a network of one's own",
     ),
     key(
         PARTITIONS,

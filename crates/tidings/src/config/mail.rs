@@ -7,7 +7,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{
     keys::{MAIL_CA, MAIL_DKIM, MAIL_NAME, MAIL_WAYS},
-    merge::{Merge, Source},
+    merge::Merge,
+    push::refuse_without,
     settle::path,
 };
 
@@ -30,11 +31,7 @@ pub fn settle(merge: &mut Merge<'_>, public_url: Option<&str>, hand_over: Option
     let name =
         merge.take(MAIL_NAME, host).or_else(|| host_of(public_url?)).unwrap_or_else(|| NAMELESS.to_owned());
     let Some((ways, source)) = merge.secrets.get(MAIL_WAYS).cloned() else {
-        for name in [MAIL_CA, MAIL_NAME, MAIL_DKIM] {
-            if let Some(source) = merge.source(name).filter(|source| **source != Source::Default).cloned() {
-                merge.refuse(&source, format!("`{name}` is of no use without `{MAIL_WAYS}`"));
-            }
-        }
+        [MAIL_CA, MAIL_NAME, MAIL_DKIM].into_iter().for_each(|name| refuse_without(merge, name, MAIL_WAYS));
         return None;
     };
     // Only read: whether the certificates are there is seen when they are needed.

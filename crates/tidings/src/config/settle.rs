@@ -15,7 +15,7 @@ use super::{
     mail,
     merge::{Merge, Source},
     parse::{bytes, duration, format, log_filter, parsed, public_url, web_url, word},
-    production,
+    production, push,
 };
 
 /// The configuration, and where each value of it comes from.
@@ -60,6 +60,7 @@ impl Merge<'_> {
         let outbox = self.take(keys::OUTBOX, path);
         let hand_over = self.take(keys::LIMITS_HAND_OVER, duration);
         let mail = mail::settle(&mut self, public_url.as_deref(), hand_over);
+        let push = push::settle(&mut self);
         let partitions = self.take(keys::PARTITIONS, partitions);
         let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
         let presence_url = self.take(keys::PRESENCE_URL, web_url);
@@ -75,6 +76,7 @@ impl Merge<'_> {
                 outbox: outbox.unwrap_or_else(|| data_dir.join("outbox")),
                 data_dir,
                 mail,
+                push,
                 engine: engine?,
                 listen: listen?,
                 public_url,

@@ -1,0 +1,74 @@
+//! The keys of pushes: of each service all that it needs, or nothing.
+
+use std::path::PathBuf;
+
+use courier_net::push::{apns, fcm, web};
+
+use super::{
+    keys::{
+        APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC, APNS_URL, FCM_ACCOUNT, FCM_URL, PUSH_CA, WEBPUSH_HOSTS,
+        WEBPUSH_KEY, WEBPUSH_SUBJECT,
+    },
+    merge::{Merge, Source},
+    settle::path,
+};
+
+/// By which services pushes leave the house; those to other devices stay in the outbox.
+#[derive(Clone, Debug, Default)]
+pub struct Push {
+    pub ca: Option<PathBuf>,
+    pub apns: Option<apns::Settings>,
+    pub fcm: Option<fcm::Settings>,
+    pub web: Option<web::Settings>,
+}
+
+/// Understands them.
+pub fn settle(merge: &mut Merge<'_>) -> Push {
+    let ca = merge.take(PUSH_CA, path);
+    let apns_url = text(merge, APNS_URL).unwrap_or_else(|| apns::ROOT.to_owned());
+    let apns = needs(merge, APNS_KEY, [APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC]).map(|(key, [key_id, team_id, topic])| {
+        apns::Settings { root: apns_url, key, key_id, team_id, topic, per_second: None }
+    });
+    let fcm_url = text(merge, FCM_URL).unwrap_or_else(|| fcm::ROOT.to_owned());
+    let fcm = needs(merge, FCM_ACCOUNT, [])
+        .map(|(account, [])| fcm::Settings { root: fcm_url, account, per_second: None });
+    let hosts = text(merge, WEBPUSH_HOSTS).unwrap_or_default();
+    let hosts: Vec<String> = hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+    if !hosts.is_empty() && !merge.secrets.contains_key(WEBPUSH_KEY) {
+        refuse_without(merge, WEBPUSH_HOSTS, WEBPUSH_KEY);
+    }
+    let web = needs(merge, WEBPUSH_KEY, [WEBPUSH_SUBJECT])
+        .map(|(key, [subject])| web::Settings { key, subject, hosts, per_second: None });
+    Push { ca, apns, fcm, web }
+}
+
+fn text(merge: &mut Merge<'_>, name: &str) -> Option<String> {
+    merge.take(name, |text| Ok(text.to_owned()))
+}
+
+/// A secret and what it is of no use without: all of it or nothing.
+fn needs<const N: usize>(
+    merge: &mut Merge<'_>,
+    secret: &'static str,
+    names: [&'static str; N],
+) -> Option<(secrecy::SecretString, [String; N])> {
+    let Some((value, source)) = merge.secrets.get(secret).cloned() else {
+        names.into_iter().for_each(|name| refuse_without(merge, name, secret));
+        return None;
+    };
+    let mut found = Vec::new();
+    for name in names {
+        match text(merge, name) {
+            Some(text) => found.push(text),
+            None => merge.refuse(&source, format!("`{secret}` is of no use without `{name}`")),
+        }
+    }
+    Some((value, found.try_into().ok()?))
+}
+
+/// Refuses what is said in vain.
+pub fn refuse_without(merge: &mut Merge<'_>, name: &str, needed: &str) {
+    if let Some(source) = merge.source(name).filter(|source| **source != Source::Default).cloned() {
+        merge.refuse(&source, format!("`{name}` is of no use without `{needed}`"));
+    }
+}
