@@ -14,6 +14,8 @@ pub const RETRY_MS_FIRST: i64 = 30_000;
 /// The longest wait between two tries.
 pub const RETRY_MS_MAX: i64 = 3_600_000;
 
+/// How often the store is asked right before a message goes.
+pub const TRIES: u32 = 3;
 /// How long the sender waits at its end for deliveries that are under way.
 pub const GOODBYE: Duration = Duration::from_secs(5);
 /// When a Ready comes again whose delivery took longer.

@@ -26,7 +26,7 @@ use model::{
 };
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, crash};
-use store::{Claim, Claimed, Journalled, Record, Recorded, StateKey, Store, world};
+use store::{Claim, Claimed, Journalled, Record, Recorded, StateKey, Store, StoreError, world};
 use tokio::{task::JoinSet, time::timeout};
 use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
@@ -36,7 +36,7 @@ use wire::{Inbox, topics};
 
 use crate::{
     check::{self, Checked, Facts},
-    config::{Config, GOODBYE, GROUP, SLOW_MS, retry_ms},
+    config::{Config, GOODBYE, GROUP, SLOW_MS, TRIES, retry_ms},
     loaded::{by_three, days_of, keys_of, left, wanted},
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
@@ -391,17 +391,20 @@ impl Gate for ClaimGate<'_> {
             deadline: now.plus(self.desk.config.claim_ms),
             told: self.checked.told.iter().map(|entry| entry.key).collect(),
         };
-        let deadline = claim.deadline;
-        let claimed = self.desk.ports.store.claim(&self.ready.tenant, claim).await;
+        let store = &self.desk.ports.store;
+        let claimed = asked(async || store.claim(&self.ready.tenant, claim.clone()).await).await;
         crash::point(crash::CLAIMED);
-        match claimed {
-            Ok(Claimed::Yours) => self.is_alone().await && Millis(self.desk.ports.clock.now()) < deadline,
-            Ok(Claimed::Theirs(_)) => fault::planted(Fault::ClaimIgnored),
+        let is_ours = match claimed {
+            Ok(Claimed::Yours) => true,
+            // Asked for once more after an answer that was lost, it may be our own that stands.
+            Ok(Claimed::Theirs(standing)) if standing.token == claim.token => true,
+            Ok(Claimed::Theirs(_)) => return fault::planted(Fault::ClaimIgnored),
             Err(error) => {
                 tracing::warn!(ready = %self.ready.id, %error, "could not be claimed");
                 false
             }
-        }
+        };
+        is_ours && self.is_alone().await && Millis(self.desk.ports.clock.now()) < claim.deadline
     }
 
     async fn gone(&self, device: &Device) {
@@ -432,7 +435,8 @@ impl ClaimGate<'_> {
         if fault::planted(Fault::AloneUnchecked) {
             return true;
         }
-        let found = self.desk.ports.store.journalled(&self.ready.tenant, &[self.ready.id]).await;
+        let store = &self.desk.ports.store;
+        let found = asked(async || store.journalled(&self.ready.tenant, &[self.ready.id]).await).await;
         match found {
             Ok(journalled) => journalled.iter().all(|journalled| is_alone(self.ready.attempt, journalled)),
             Err(error) => {
@@ -441,6 +445,16 @@ impl ClaimGate<'_> {
             }
         }
     }
+}
+
+/// What the store answers, which may be busy for a moment: whoever stops here comes again only after the claim's deadline.
+async fn asked<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    for _ in 1..TRIES {
+        if let Ok(answer) = ask().await {
+            return Ok(answer);
+        }
+    }
+    ask().await
 }
 
 /// What a panic left behind is still good: every change is one step.

@@ -13,7 +13,7 @@ use super::{
     settle::path,
 };
 
-/// By which services pushes leave the house; those to other devices stay in the outbox.
+/// By which services pushes leave the house; devices of the others are not reached. Without any, pushes stay in the outbox.
 #[derive(Clone, Debug, Default)]
 pub struct Push {
     pub ca: Option<PathBuf>,
