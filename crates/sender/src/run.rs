@@ -16,12 +16,13 @@ use catalogue::Catalogue;
 use courier::{Courier, Gate, Handed, Message};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::join_all};
 use model::{
-    Fact, Millis, Person, Row, State, Tenant, World,
+    Fact, Millis, Row, State, Tenant, World,
     civil::Zones,
     delivery::Delivery,
     device::Device,
     entry::DayKey,
     fault::{self, Fault},
+    partition::Partitions,
     ready::Ready,
 };
 use render::Renderer;
@@ -392,7 +393,7 @@ impl Gate for ClaimGate<'_> {
             told: self.checked.told.iter().map(|entry| entry.key).collect(),
         };
         let store = &self.desk.ports.store;
-        let claimed = asked(async || store.claim(&self.ready.tenant, claim.clone()).await).await;
+        let claimed = asked(|| store.claim(&self.ready.tenant, claim.clone())).await;
         crash::point(crash::CLAIMED);
         let is_ours = match claimed {
             Ok(Claimed::Yours) => true,
@@ -436,7 +437,8 @@ impl ClaimGate<'_> {
             return true;
         }
         let store = &self.desk.ports.store;
-        let found = asked(async || store.journalled(&self.ready.tenant, &[self.ready.id]).await).await;
+        let own = std::slice::from_ref(&self.ready.id);
+        let found = asked(|| store.journalled(&self.ready.tenant, own)).await;
         match found {
             Ok(journalled) => journalled.iter().all(|journalled| is_alone(self.ready.attempt, journalled)),
             Err(error) => {
@@ -448,7 +450,10 @@ impl ClaimGate<'_> {
 }
 
 /// What the store answers, which may be busy for a moment: whoever stops here comes again only after the claim's deadline.
-async fn asked<T>(ask: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+async fn asked<T, A>(ask: impl Fn() -> A) -> Result<T, StoreError>
+where
+    A: Future<Output = Result<T, StoreError>>,
+{
     for _ in 1..TRIES {
         if let Ok(answer) = ask().await {
             return Ok(answer);

@@ -6,8 +6,8 @@ use courier_net::push::{apns, fcm, web};
 
 use super::{
     keys::{
-        APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC, APNS_URL, FCM_ACCOUNT, FCM_URL, PUSH_CA, WEBPUSH_HOSTS,
-        WEBPUSH_KEY, WEBPUSH_SUBJECT,
+        APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC, APNS_URL, FCM_ACCOUNT, FCM_URL, PUSH_CA,
+        WEBPUSH_HOSTS, WEBPUSH_KEY, WEBPUSH_SUBJECT,
     },
     merge::{Merge, Source},
     settle::path,
@@ -26,19 +26,34 @@ pub struct Push {
 pub fn settle(merge: &mut Merge<'_>) -> Push {
     let ca = merge.take(PUSH_CA, path);
     let apns_url = text(merge, APNS_URL).unwrap_or_else(|| apns::ROOT.to_owned());
-    let apns = needs(merge, APNS_KEY, [APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC]).map(|(key, [key_id, team_id, topic])| {
-        apns::Settings { root: apns_url, key, key_id, team_id, topic, per_second: None }
-    });
+    let apns = needs(merge, APNS_KEY, [APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC]).map(
+        |(key, [key_id, team_id, topic])| apns::Settings {
+            root: apns_url,
+            key,
+            key_id,
+            team_id,
+            topic,
+            per_second: None,
+        },
+    );
     let fcm_url = text(merge, FCM_URL).unwrap_or_else(|| fcm::ROOT.to_owned());
-    let fcm = needs(merge, FCM_ACCOUNT, [])
-        .map(|(account, [])| fcm::Settings { root: fcm_url, account, per_second: None });
+    let fcm = needs(merge, FCM_ACCOUNT, []).map(|(account, [])| fcm::Settings {
+        root: fcm_url,
+        account,
+        per_second: None,
+    });
     let hosts = text(merge, WEBPUSH_HOSTS).unwrap_or_default();
-    let hosts: Vec<String> = hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+    let hosts: Vec<String> =
+        hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
     if !hosts.is_empty() && !merge.secrets.contains_key(WEBPUSH_KEY) {
         refuse_without(merge, WEBPUSH_HOSTS, WEBPUSH_KEY);
     }
-    let web = needs(merge, WEBPUSH_KEY, [WEBPUSH_SUBJECT])
-        .map(|(key, [subject])| web::Settings { key, subject, hosts, per_second: None });
+    let web = needs(merge, WEBPUSH_KEY, [WEBPUSH_SUBJECT]).map(|(key, [subject])| web::Settings {
+        key,
+        subject,
+        hosts,
+        per_second: None,
+    });
     Push { ca, apns, fcm, web }
 }
 
