@@ -164,9 +164,11 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_wait_than_may() {
-        let lane = Lane::new(Width { waiting: 0, wait: Duration::from_secs(3_600), ..NARROW });
+        let lane = Lane::new(Width { waiting: 0, wait: Duration::from_secs(5), ..NARROW });
         let (first, second) = (lane.enter(0).await.unwrap(), lane.enter(0).await.unwrap());
         let _room = first.room().await.unwrap();
+        let watch = Stopwatch::start();
         assert_eq!(second.room().await.err().as_deref(), Some("too many wait for it"));
+        assert!(watch.elapsed() < Duration::from_secs(4), "{:?}", watch.elapsed());
     }
 }

@@ -13,7 +13,9 @@ use runtime::Clock;
 use serde_json::json;
 
 use crate::{
-    devices::{EXPIRES_MS, Watched, device, handed, handed_to, nowhere, push, pusher, token, with_push},
+    devices::{
+        EXPIRES_MS, Watched, device, for_answer, handed, handed_to, nowhere, push, pusher, token, with_push,
+    },
     fake::{Answer, Fake, Seen},
 };
 
@@ -88,8 +90,8 @@ fn phone(token: &str) -> Device {
 async fn each_answer_of_apple_has_its_outcome() {
     let apple = Apple::start().await;
     let check = async |answer: Answer, expected: &str, is_gone: bool| {
+        let courier = pusher(&for_answer(apple.settings(), &answer), &apple.clock);
         apple.mood("a0b1", answer);
-        let courier = pusher(&apple.settings(), &apple.clock);
         let (told, asked, gone) = handed(&courier, &push(1, NOW, &[phone("a0b1")])).await;
         assert_eq!((told.as_str(), asked, !gone.is_empty()), (expected, 1, is_gone));
     };
@@ -251,12 +253,6 @@ async fn the_gate_is_asked_once_for_all_devices() {
     check(&["not hex", "aa"], false, "accepted", 1, &["not hex"]).await;
     check(&["not hex"], false, "refused: ", 0, &["not hex"]).await;
     check(&[], false, "refused: there is no device", 0, &[]).await;
-    // All at the same time: three that say nothing take as long as one.
-    let silent = ["51", "52", "53"];
-    silent.iter().for_each(|device| apple.mood(device, Answer::Hangs));
-    let watch = runtime::clock::Stopwatch::start();
-    check(&silent, false, "unknown: ", 1, &[]).await;
-    assert!(watch.elapsed() < std::time::Duration::from_secs(4), "{:?}", watch.elapsed());
     let android = push(1, NOW, &[device(Platform::Android, "t"), device(Platform::Web, "{}")]);
     let nobody = "refused: there is no way to android devices; there is no way to web devices";
     let (told, asked, gone) = handed(&courier, &android).await;
@@ -303,6 +299,22 @@ fn a_setting_that_cannot_be_is_refused_without_its_key() {
         check(rate, "`per_second` is a number above 0, and at most a million");
     }
     assert_eq!(Pusher::new(&nowhere(None), Clock::still(NOW)).unwrap().to_string(), "no service");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_devices_are_sent_to_at_the_same_time() {
+    let apple = Apple::start().await;
+    let silent = ["51", "52", "53", "54", "55"].map(phone);
+    silent.iter().for_each(|device| apple.mood(&device.token, Answer::Hangs));
+    let courier = pusher(&for_answer(apple.settings(), &Answer::Hangs), &apple.clock);
+    let watch = runtime::clock::Stopwatch::start();
+    let (told, asked, gone) = handed(&courier, &push(1, NOW, &silent)).await;
+    assert!(told.starts_with("unknown: ios: no reply for 2 s; "), "{told}");
+    assert_eq!((asked, gone, apple.fake.seen().len()), (1, vec![], 5));
+    assert!(
+        watch.elapsed() < std::time::Duration::from_secs(8),
+        "those that say nothing take as long as one"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,7 @@ use runtime::Clock;
 use serde_json::{Value, json};
 
 use crate::{
-    devices::{EXPIRES_MS, device, handed, nowhere, push, pusher, token, with_push},
+    devices::{EXPIRES_MS, device, for_answer, handed, nowhere, push, pusher, token, with_push},
     fake::{Answer, Fake},
 };
 
@@ -89,8 +89,8 @@ async fn each_answer_of_a_service_has_its_outcome() {
     let settings = settings(&key, &["127.0.0.1"], Some(fake.ca()));
     let device = browser(&format!("{}/send/abc", fake.root()));
     let check = async |said: Answer, expected: &str, is_gone: bool| {
+        let courier = pusher(&for_answer(settings.clone(), &said), &Clock::real(0));
         *answer.lock().unwrap() = said;
-        let courier = pusher(&settings, &Clock::real(0));
         let (told, asked, gone) = handed(&courier, &push(1, now(), std::slice::from_ref(&device))).await;
         assert_eq!((told.as_str(), asked, !gone.is_empty()), (expected, 1, is_gone));
         assert_eq!(fake.seen().len(), 1, "nobody is asked twice, and no redirect is followed");

@@ -22,8 +22,12 @@ use model::{
 use runtime::Clock;
 use serde_json::Value;
 
+use crate::fake::Answer;
+
+/// Long enough for a machine that has much else to do.
+const HAND_OVER: Duration = Duration::from_secs(60);
 /// So that who says nothing is given up after two seconds.
-const HAND_OVER: Duration = Duration::from_secs(10);
+const HAND_OVER_SHORT: Duration = Duration::from_secs(10);
 /// Ten minutes ahead, when nobody wants it any more.
 pub const EXPIRES_MS: i64 = 600_000;
 
@@ -64,6 +68,12 @@ pub fn with_push(mut message: Message, change: impl FnOnce(&mut Push)) -> Messag
 /// No service, with this house's authority.
 pub fn nowhere(ca: Option<&[u8]>) -> Settings {
     Settings { apns: None, fcm: None, web: None, trust: Trust::new(ca).unwrap(), hand_over: HAND_OVER }
+}
+
+/// The same for an answer that may never come.
+pub fn for_answer(settings: Settings, answer: &Answer) -> Settings {
+    let hand_over = if matches!(answer, Answer::Hangs) { HAND_OVER_SHORT } else { HAND_OVER };
+    Settings { hand_over, ..settings }
 }
 
 pub fn pusher(settings: &Settings, clock: &Clock) -> Pusher {
