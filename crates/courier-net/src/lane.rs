@@ -10,7 +10,7 @@ use std::{
 
 use runtime::{clock::Stopwatch, retry};
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -33,7 +33,7 @@ pub(crate) struct Lane {
     width: Width,
     pace: Mutex<Pace>,
     watch: Stopwatch,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
 
@@ -43,7 +43,7 @@ impl Lane {
             width,
             pace: Mutex::new(Pace::new(width.per_second)),
             watch: Stopwatch::start(),
-            permits: Semaphore::new(width.at_once),
+            permits: Arc::new(Semaphore::new(width.at_once)),
             waiting: AtomicUsize::new(0),
         })
     }
@@ -71,12 +71,9 @@ impl Lane {
         self.pace().is_resting(self.now())
     }
 
-    async fn permit(&self) -> Option<SemaphorePermit<'_>> {
-        if let Ok(permit) = self.permits.try_acquire() {
-            return Some(permit);
-        }
+    async fn waited(&self) -> Option<OwnedSemaphorePermit> {
         let _waiting = Waiting::begin(&self.waiting, self.width.waiting)?;
-        timeout(self.width.wait, self.permits.acquire()).await.ok()?.ok()
+        timeout(self.width.wait, self.permits.clone().acquire_owned()).await.ok()?.ok()
     }
 
     fn now(&self) -> u64 {
@@ -98,10 +95,13 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Room on the way, if there is any before long. Those before it may have found out meanwhile that the destination
-    /// wants to be left alone.
-    pub async fn room(&self) -> Result<SemaphorePermit<'_>, String> {
-        let permit = self.lane.permit().await.ok_or("too many wait for it")?;
+    /// Room on the way, if there is any before long. Who had to wait for it looks again whether the destination wants to
+    /// be left alone; who had not was let in a moment ago, maybe with others that belong to the same message.
+    pub async fn room(&self) -> Result<OwnedSemaphorePermit, String> {
+        if let Ok(permit) = self.lane.permits.clone().try_acquire_owned() {
+            return Ok(permit);
+        }
+        let permit = self.lane.waited().await.ok_or("too many wait for it")?;
         if self.lane.is_resting() {
             return Err("it is left alone since a moment ago".to_owned());
         }
@@ -154,11 +154,13 @@ mod tests {
             "it waited for as long as one waits"
         );
         assert_eq!(turned_away.err().as_deref(), Some("too many wait for it"));
-        drop(room);
-        drop(second.room().await.unwrap());
-        first.went(Went::Slow(None));
-        let late = second.room().await.err();
-        assert_eq!(late.as_deref(), Some("it is left alone since a moment ago"));
+        let found_out = async {
+            first.went(Went::Slow(None));
+            drop(room);
+        };
+        let (late, ()) = tokio::join!(second.room(), found_out);
+        assert_eq!(late.err().as_deref(), Some("it is left alone since a moment ago"));
+        assert!(third.room().await.is_ok(), "it was let in and need not wait");
         assert!(lane.enter(0).await.is_err_and(|why| why == "it is left alone for 2 s"));
     }
 

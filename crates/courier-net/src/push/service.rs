@@ -101,16 +101,14 @@ impl Judged {
 /// Sends a request, and once more if only our token was too old.
 pub(super) async fn send(service: &dyn Service, prepared: Prepared, now: i64) -> Fared {
     let Prepared { turn, request } = prepared;
-    let judged = {
-        let _room = match turn.room().await {
-            Ok(room) => room,
-            Err(why) => return Fared::Later(why),
-        };
-        let first = sent(service, request.clone(), now).await;
-        match again(service, &first, request, now).await {
-            Some(request) => sent(service, request, now).await,
-            None => first,
-        }
+    let _room = match turn.room().await {
+        Ok(room) => room,
+        Err(why) => return Fared::Later(why),
+    };
+    let first = sent(service, request.clone(), now).await;
+    let judged = match again(service, &first, request, now).await {
+        Some(request) => sent(service, request, now).await,
+        None => first,
     };
     turn.went(judged.went);
     judged.fared

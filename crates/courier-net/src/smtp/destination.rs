@@ -92,13 +92,11 @@ impl Destination {
             Ok(turn) => turn,
             Err(why) => return Brought::Away(why),
         };
-        let (brought, how) = {
-            let _room = match turn.room().await {
-                Ok(room) => room,
-                Err(why) => return Brought::Away(why),
-            };
-            self.bring_now(letter, gate).await
+        let _room = match turn.room().await {
+            Ok(room) => room,
+            Err(why) => return Brought::Away(why),
         };
+        let (brought, how) = self.bring_now(letter, gate).await;
         turn.went(how);
         brought
     }
