@@ -7,6 +7,7 @@ use model::{
     Because, Channel, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row,
     State, SubjectRef, Tenant, Value, What, Why, World,
     delivery::Outcome,
+    device::{self, Device, Platform},
     fold::fold,
     person::{mutes, notes, profile},
     ready::{Ready, ReadyEntry},
@@ -16,6 +17,7 @@ use store::{Claim, Journalled, Record, Recorded};
 use crate::{
     check::{Facts, check},
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
+    loaded::left,
     message::message_id,
     past::{Past, past},
     report,
@@ -227,4 +229,26 @@ fn the_message_id_is_the_readys_at_the_senders_domain() {
     check("Sample <news@example.com>", "example.com");
     check("news@example.com", "example.com");
     check("nonsense", "localhost");
+}
+
+#[test]
+fn a_device_that_is_gone_leaves_as_it_was_read() {
+    let device = Device { id: "phone".to_owned(), platform: Platform::Ios, token: "t1".to_owned() };
+    let name = device::field("phone");
+    let profile =
+        |token: &str, version| State::at(version, [(&*name, Some(device::value(Platform::Ios, token)))]);
+    let after = |then: &State| {
+        let mut state = then.clone();
+        left(&profile("t1", 7), &device)
+            .unwrap()
+            .cells
+            .into_iter()
+            .for_each(|(name, cell)| state.set(&name, cell));
+        device::of(&state).len()
+    };
+    assert_eq!(after(&profile("t1", 7)), 0, "as it was read it goes");
+    assert_eq!(after(&profile("t1", 9)), 1, "said anew meanwhile it stays");
+    assert_eq!(after(&profile("t2", 9)), 1);
+    assert_eq!(left(&profile("t2", 7), &device), None, "it has another token by now");
+    assert_eq!(left(&State::default(), &device), None);
 }

@@ -1,6 +1,7 @@
 //! The merge as a table, the refusals with the nearest name, and that no secret is ever shown.
 
 mod mail;
+mod push;
 
 use std::{io, path::Path};
 

@@ -1,0 +1,40 @@
+//! The keys of pushes: of each service all or nothing, and no key is ever shown.
+
+use secrecy::ExposeSecret as _;
+
+use super::{merged, shown};
+
+const KEY: (&str, &str) = ("TIDINGS_APNS_KEY", "correct-horse-battery");
+
+#[test]
+fn what_is_known_of_pushes_is_what_was_said() {
+    let file = "apns: {key_id: K1, team_id: T1, topic: com.example.app}\nwebpush: {subject: 'mailto:a@b.example', hosts: [push.lan, ntfy.lan]}";
+    let environment = [KEY, ("TIDINGS_FCM_ACCOUNT", "{}"), ("TIDINGS_WEBPUSH_KEY", "correct-horse-too")];
+    let known = merged(file, &environment, &[]).unwrap();
+    let push = &known.config.push;
+    let (apns, web) = (push.apns.as_ref().unwrap(), push.web.as_ref().unwrap());
+    assert_eq!((apns.key_id.as_str(), apns.topic.as_str()), ("K1", "com.example.app"));
+    assert_eq!(apns.root, "https://api.push.apple.com");
+    assert_eq!(push.fcm.as_ref().unwrap().account.expose_secret(), "{}");
+    assert_eq!(web.hosts, ["push.lan", "ntfy.lan"]);
+    assert_eq!(shown(&known, "apns.key"), "*** (environment TIDINGS_APNS_KEY)");
+    assert!(!format!("{:?}", known.config).contains("correct-horse"));
+    let none = merged("", &[], &[]).unwrap().config.push;
+    assert!(none.apns.is_none() && none.fcm.is_none() && none.web.is_none());
+}
+
+#[test]
+fn half_of_a_service_is_refused() {
+    let check = |file: &str, environment: &[(&str, &str)], expected: &[&str]| {
+        let refused = merged(file, environment, &[]).unwrap_err().to_string();
+        for words in expected {
+            assert!(refused.contains(words), "{refused:?} does not say {words:?}");
+        }
+        assert!(!refused.contains("correct-horse"), "{refused}");
+    };
+    let without = ["without `apns.key_id`", "without `apns.team_id`", "without `apns.topic`"];
+    check("", &[KEY], &without);
+    check("apns: {topic: x}", &[], &["tidings.yaml:1:15", "`apns.topic` is of no use without `apns.key`"]);
+    check("", &[("TIDINGS_WEBPUSH_KEY", "k")], &["without `webpush.subject`"]);
+    check("webpush: {hosts: [a.lan]}", &[], &["`webpush.hosts` is of no use without `webpush.key`"]);
+}
