@@ -88,6 +88,11 @@ impl Signer {
         Ok(out)
     }
 
+    /// Whether it has a key for mails of a domain by then.
+    pub fn signs_for(&self, domain: &str, at: i64) -> bool {
+        !self.keys_of(domain, at).is_empty()
+    }
+
     fn keys_of(&self, domain: &str, at: i64) -> Vec<&Key> {
         let mut keys: Vec<&Key> = Vec::new();
         let own = self.keys.iter().map(|key| &**key).filter(|key| key.signs_for(domain) && key.since <= at);

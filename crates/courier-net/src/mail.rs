@@ -1,6 +1,10 @@
 //! Mail by one or several ways: weighted while all are well, the next one where one is not.
 
-use std::{fmt, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use async_trait::async_trait;
 use courier::{
@@ -15,6 +19,8 @@ use crate::{
     smtp::{Brought, Destination, Letter, Limits, Server},
 };
 
+/// Domains that are told of, at most.
+const UNSIGNED_MAX: usize = 100;
 /// Milliseconds of a second.
 const SECOND_MS: i64 = 1_000;
 
@@ -50,13 +56,15 @@ impl fmt::Display for Way {
 pub struct Mailer {
     ways: Vec<Way>,
     signer: Arc<Signer>,
+    /// Domains of which it was said that there is no key.
+    unsigned: Mutex<BTreeSet<String>>,
     /// The domain to which mails are sent back that cannot be delivered.
     returns: Option<String>,
 }
 
 impl Mailer {
     pub fn new(ways: Vec<Way>, signer: Signer, returns: Option<String>) -> Self {
-        Self { ways, signer: Arc::new(signer), returns }
+        Self { ways, signer: Arc::new(signer), unsigned: Mutex::default(), returns }
     }
 
     /// The ways in the order in which they are asked: by lot, but a mail draws the same lots each time.
@@ -72,9 +80,24 @@ impl Mailer {
             return Ok(written.bytes.clone());
         }
         let (signer, bytes, domain) = (self.signer.clone(), written.bytes.clone(), domain_of(&written.from));
+        if !signer.signs_for(&domain, at) {
+            self.tell_unsigned(&domain);
+            return Ok(bytes);
+        }
         let signed = spawn_blocking(move || signer.signed(&bytes, &domain, at)).await;
         let signed = signed.map_err(|_| CourierError::Broken("a signature was cut off".to_owned()))?;
         signed.map_err(|error| CourierError::Broken(format!("DKIM: {error}")))
+    }
+
+    /// Whoever has keys means mails to be signed. Said once of each domain.
+    fn tell_unsigned(&self, domain: &str) {
+        let mut told = self.unsigned.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < UNSIGNED_MAX && told.insert(domain.to_owned()) {
+            tracing::warn!(
+                domain,
+                "mails of this domain go out unsigned: there is no key of it, or of a domain above"
+            );
+        }
     }
 
     fn return_path(&self, written: &Written, ready: ReadyId) -> String {
