@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use model::ReadyId;
 use runtime::{clock::Stopwatch, retry};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -117,6 +118,13 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.lane.pace().note(self.lane.now(), self.went, self.spread);
     }
+}
+
+/// The same message differs from others in the same way each time.
+pub(crate) fn spread(ready: ReadyId) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&ready.0[..8]);
+    u64::from_le_bytes(bytes)
 }
 
 /// One of those that wait.

@@ -16,6 +16,7 @@ use tokio::task::spawn_blocking;
 
 use crate::{
     dkim::Signer,
+    lane::spread,
     smtp::{Brought, Destination, Letter, Limits, Server},
 };
 
@@ -58,13 +59,11 @@ pub struct Mailer {
     signer: Arc<Signer>,
     /// Domains of which it was said that there is no key.
     unsigned: Mutex<BTreeSet<String>>,
-    /// The domain to which mails are sent back that cannot be delivered.
-    returns: Option<String>,
 }
 
 impl Mailer {
-    pub fn new(ways: Vec<Way>, signer: Signer, returns: Option<String>) -> Self {
-        Self { ways, signer: Arc::new(signer), unsigned: Mutex::default(), returns }
+    pub fn new(ways: Vec<Way>, signer: Signer) -> Self {
+        Self { ways, signer: Arc::new(signer), unsigned: Mutex::default() }
     }
 
     /// The ways in the order in which they are asked: by lot, but a mail draws the same lots each time.
@@ -75,15 +74,15 @@ impl Mailer {
     }
 
     /// Off the thread that waits for others: a signature takes a processor for a millisecond.
-    async fn signed(&self, written: &Written, at: i64) -> Result<Vec<u8>, CourierError> {
+    async fn signed(&self, bytes: Vec<u8>, domain: String, at: i64) -> Result<Vec<u8>, CourierError> {
         if self.signer.is_empty() {
-            return Ok(written.bytes.clone());
+            return Ok(bytes);
         }
-        let (signer, bytes, domain) = (self.signer.clone(), written.bytes.clone(), domain_of(&written.from));
-        if !signer.signs_for(&domain, at) {
+        if !self.signer.signs_for(&domain, at) {
             self.tell_unsigned(&domain);
             return Ok(bytes);
         }
+        let signer = self.signer.clone();
         let signed = spawn_blocking(move || signer.signed(&bytes, &domain, at)).await;
         let signed = signed.map_err(|_| CourierError::Broken("a signature was cut off".to_owned()))?;
         signed.map_err(|error| CourierError::Broken(format!("DKIM: {error}")))
@@ -99,13 +98,6 @@ impl Mailer {
             );
         }
     }
-
-    fn return_path(&self, written: &Written, ready: ReadyId) -> String {
-        match &self.returns {
-            Some(domain) => format!("{ready}@{domain}"),
-            None => written.from.clone(),
-        }
-    }
 }
 
 /// Rendezvous hashing: each way draws a number, its weight bends it, the highest is asked first.
@@ -118,12 +110,6 @@ fn lot(way: &Way, ready: ReadyId) -> f64 {
     if way.weight == 0 { unit - 2.0 } else { unit.max(f64::MIN_POSITIVE).powf(1.0 / f64::from(way.weight)) }
 }
 
-fn spread(ready: ReadyId) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&ready.0[..8]);
-    u64::from_le_bytes(bytes)
-}
-
 fn domain_of(address: &str) -> String {
     address.rsplit_once('@').map_or("", |(_, domain)| domain).to_owned()
 }
@@ -131,13 +117,12 @@ fn domain_of(address: &str) -> String {
 #[async_trait]
 impl Courier for Mailer {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        let written = match mime::write(message) {
+        let Written { from, to, is_utf8, bytes, .. } = match mime::write(message) {
             Ok(written) => written,
             Err(unfit) => return Ok(Handed::Refused(unfit.to_string())),
         };
-        let bytes = self.signed(&written, message.date.0.div_euclid(SECOND_MS)).await?;
-        let from = self.return_path(&written, message.ready);
-        let letter = Letter { from: &from, to: &written.to, bytes: &bytes, is_utf8: written.is_utf8 };
+        let bytes = self.signed(bytes, domain_of(&from), message.date.0.div_euclid(SECOND_MS)).await?;
+        let letter = Letter { from: &from, to: &to, bytes: &bytes, is_utf8 };
         let mut why = "there is no way for mail".to_owned();
         for way in self.ways_of(message.ready) {
             match way.destination.bring(&letter, gate, spread(message.ready)).await {

@@ -178,7 +178,7 @@ pub fn sender_of<'a>(ready: &Ready, catalogue: &'a Catalogue) -> &'a str {
 }
 
 /// Where a mailbox is.
-fn domain(mailbox: &str) -> &str {
+pub fn domain(mailbox: &str) -> &str {
     mailbox.rsplit_once('@').map_or("localhost", |(_, domain)| domain.trim_end_matches('>'))
 }
 

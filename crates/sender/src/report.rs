@@ -1,7 +1,7 @@
 //! The report on a Ready: from the journal's record, so that a repeated report is the same report.
 
 use model::{
-    EntryKey, Millis, Person, Tenant, Why,
+    EntryKey, Millis, Why,
     delivery::{Delivery, Outcome},
     partition::Partitions,
     ready::Ready,
@@ -76,17 +76,12 @@ pub fn outcome_name(delivery: &Delivery) -> &'static str {
 
 /// The report on its way to the person's owner.
 pub fn inbox_record(delivery: Delivery, partitions: Partitions) -> anyhow::Result<NewRecord> {
-    let (tenant, person) = (delivery.tenant.clone(), delivery.person.clone());
-    person_record(&tenant, &person, &Inbox::Delivery(Box::new(delivery)), partitions)
+    person_record(&Inbox::Delivery(Box::new(delivery)), partitions)
 }
 
 /// What a person's owner is told.
-pub fn person_record(
-    tenant: &Tenant,
-    person: &Person,
-    inbox: &Inbox,
-    partitions: Partitions,
-) -> anyhow::Result<NewRecord> {
+pub fn person_record(inbox: &Inbox, partitions: Partitions) -> anyhow::Result<NewRecord> {
+    let (tenant, person) = inbox.whose();
     Ok(NewRecord {
         topic: topics::INBOX.into(),
         partition: partitions.of_person(tenant, person),

@@ -425,7 +425,7 @@ impl ClaimGate<'_> {
         let key = StateKey::Person(tenant.clone(), person.clone());
         ports.store.merge(vec![(key, state.clone())]).await.context("the profile")?;
         let fact = Fact::Profile { tenant: tenant.clone(), person: person.clone(), state };
-        let record = report::person_record(tenant, person, &Inbox::Fact(fact), ports.partitions)?;
+        let record = report::person_record(&Inbox::Fact(fact), ports.partitions)?;
         ports.topics.append(vec![record]).await.context("the inbox")?;
         ports.metrics.devices_gone_total.with_label_values(&[device.platform.name()]).inc();
         Ok(())

@@ -45,7 +45,7 @@ pub fn mailer(mail: &Mail, hand_over: Duration) -> anyhow::Result<Mailer> {
     for way in &ways {
         tracing::info!(%way, "mail goes out");
     }
-    Ok(Mailer::new(ways, signer(mail.dkim.as_deref())?, None))
+    Ok(Mailer::new(ways, signer(mail.dkim.as_deref())?))
 }
 
 /// The keys that mails are signed with.

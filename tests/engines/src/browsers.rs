@@ -1,19 +1,15 @@
 //! Browsers and their push service: `tests/node/push_service.cjs`, on npm's web-push-testing.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsString, fs, path::PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::{
     certificates::Certificates,
     network::Network,
     node::{Node, folder},
+    tools::{made, root},
 };
 
 pub struct PushService {
@@ -94,20 +90,7 @@ impl PushService {
     }
 }
 
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
-/// What npm has put among the build outputs; made by what it is missing says.
+/// What npm has put among the build outputs.
 fn modules() -> Result<PathBuf> {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let folder = Path::new(&target).join("node");
-    let environment = root().join(&folder);
-    let made_of = fs::read_to_string(environment.join("made-of.json")).unwrap_or_default();
-    ensure!(
-        made_of == include_str!("../../node/package-lock.json"),
-        "{} is missing or out of date: `setup/prepare.sh test` makes it",
-        folder.display()
-    );
-    Ok(environment.join("node_modules"))
+    Ok(made("node", "made-of.json", include_str!("../../node/package-lock.json"))?.join("node_modules"))
 }

@@ -1,16 +1,14 @@
 //! A mail server with every mood that one can have: `tests/python/mail_server.py`, on aiosmtpd.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 
 use crate::{
     certificates::Certificates,
     network::Network,
     node::{Node, folder},
+    tools::{made, root},
 };
 
 /// How a mail server is spoken with.
@@ -143,20 +141,7 @@ impl MailServer {
     }
 }
 
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
-/// The Python that the programs in `tests/python` stand on, among the build outputs; made by what it is missing says.
+/// The Python that the programs in `tests/python` stand on, among the build outputs.
 pub fn python() -> Result<PathBuf> {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let folder = Path::new(&target).join("python");
-    let environment = root().join(&folder);
-    let made_of = fs::read_to_string(environment.join("requirements.txt")).unwrap_or_default();
-    ensure!(
-        made_of == include_str!("../../python/requirements.txt"),
-        "{} is missing or out of date: `setup/prepare.sh test` makes it",
-        folder.display()
-    );
-    Ok(environment.join("bin/python"))
+    Ok(made("python", "requirements.txt", include_str!("../../python/requirements.txt"))?.join("bin/python"))
 }

@@ -124,3 +124,20 @@ fn once(name: &str, recipe: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Res
     fs::write(complete, recipe)?;
     Ok(folder)
 }
+
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A folder of the build outputs that was made of this, as its note says; made by what it is missing says.
+pub fn made(folder: &str, note: &str, of: &str) -> Result<PathBuf> {
+    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let folder = Path::new(&target).join(folder);
+    let environment = root().join(&folder);
+    ensure!(
+        fs::read_to_string(environment.join(note)).unwrap_or_default() == of,
+        "{} is missing or out of date: `setup/prepare.sh test` makes it",
+        folder.display()
+    );
+    Ok(environment)
+}

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Push, Way};
 use futures::future::join_all;
 use model::{
-    Channel, ReadyId,
+    Channel,
     device::{Device, Platform},
 };
 use runtime::Clock;
@@ -19,7 +19,7 @@ use super::{
     service::{Fared, Letter, Service, send},
     web::{self, Web},
 };
-use crate::ways::Trust;
+use crate::{lane::spread, ways::Trust};
 
 /// The largest number of pushes a second that makes sense.
 const RATE_MAX: f64 = 1_000_000.0;
@@ -161,13 +161,6 @@ fn sum<'a>(fared: impl Iterator<Item = (Platform, &'a Fared)>) -> Handed {
         never.push("there is no device".to_owned());
     }
     Handed::Refused(never.join("; "))
-}
-
-/// The same message differs from others in the same way each time.
-fn spread(ready: ReadyId) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&ready.0[..8]);
-    u64::from_le_bytes(bytes)
 }
 
 /// The root of a service, without the slash at its end.

@@ -61,17 +61,16 @@ pub(crate) struct Destination {
     limits: Limits,
     lane: Arc<Lane>,
     idle: Mutex<Vec<Idle>>,
-    watch: Stopwatch,
 }
 
 struct Idle {
     connection: Connection,
-    since: Duration,
+    since: Stopwatch,
 }
 
 impl fmt::Debug for Idle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
+        f.debug_struct("Idle").field("since", &self.since.elapsed()).finish_non_exhaustive()
     }
 }
 
@@ -79,7 +78,7 @@ impl Destination {
     pub fn new(server: Server, limits: Limits) -> Self {
         let Limits { connections: at_once, waiting, wait, per_second, .. } = limits;
         let lane = Lane::new(Width { at_once, waiting, wait, per_second });
-        Self { server, limits, lane, idle: Mutex::default(), watch: Stopwatch::start() }
+        Self { server, limits, lane, idle: Mutex::default() }
     }
 
     pub fn limits(&self) -> Limits {
@@ -121,7 +120,7 @@ impl Destination {
     async fn brought(&self, connection: Connection, carried: Carried) -> (Brought, Went) {
         let Carried { handed, is_open, is_slow } = carried;
         if is_open && connection.mails < self.limits.mails_each {
-            lock(&self.idle).push(Idle { connection, since: self.watch.elapsed() });
+            lock(&self.idle).push(Idle { connection, since: Stopwatch::start() });
         } else if is_open {
             connection.close().await;
         }
@@ -144,7 +143,7 @@ impl Destination {
     async fn kept(&self) -> Option<Connection> {
         loop {
             let Idle { mut connection, since } = lock(&self.idle).pop()?;
-            if self.watch.elapsed() - since < self.limits.idle && connection.is_fresh().await {
+            if since.elapsed() < self.limits.idle && connection.is_fresh().await {
                 return Some(connection);
             }
             connection.close().await;

@@ -14,6 +14,7 @@ use courier::{Courier as _, Gate, Handed, Mail, Message, Way};
 use courier_net::dkim::{Key, folder};
 use model::{Millis, ReadyId};
 use runtime::Clock;
+use sender::message::domain;
 use serde_json::json;
 
 use super::Out;
@@ -85,7 +86,7 @@ fn show(keys: &[Key], now: i64, out: Out) -> Result<(), Failure> {
     let records = records.collect::<anyhow::Result<Vec<_>>>()?;
     if out.json {
         let one = |(key, (name, text)): &(&Key, (String, String))| json!({"name": name, "record": text, "used": used(key)});
-        return Ok(say::data(serde_json::Value::from_iter(records.iter().map(one)))?);
+        return Ok(say::json(&serde_json::Value::from_iter(records.iter().map(one)))?);
     }
     for (key, (name, text)) in &records {
         let until = if used(key) { "" } else { "; not used yet" };
@@ -108,7 +109,7 @@ pub fn send_test(config: &Config, asked: &SendTest, out: Out) -> Result<(), Fail
     let why = match handed {
         Handed::Accepted => {
             if out.json {
-                return Ok(say::data(json!({"outcome": "accepted", "message_id": message.message_id}))?);
+                return Ok(say::json(&json!({"outcome": "accepted", "message_id": message.message_id}))?);
             }
             return Ok(say::data(format!("accepted as <{}>", message.message_id))?);
         }
@@ -127,12 +128,11 @@ fn test_message(config: &Config, asked: &SendTest) -> Message {
     id[..8].copy_from_slice(&half());
     id[8..].copy_from_slice(&half());
     let ready = ReadyId(id);
-    let domain = asked.from.rsplit_once('@').map_or("localhost", |(_, domain)| domain.trim_end_matches('>'));
     let text = "This mail was sent to see whether mails of this house arrive. If you read it, they do.";
     Message {
         tenant: config.tenant.clone(),
         ready,
-        message_id: format!("{ready}@{domain}"),
+        message_id: format!("{ready}@{}", domain(&asked.from)),
         headline: "Mail of this house arrives".to_owned(),
         text: format!("{text}\n"),
         date: Millis(Clock::real(0).now()),
