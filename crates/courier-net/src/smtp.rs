@@ -1,9 +1,12 @@
 //! Mail over SMTP: [`settings`] is how a server is reached, [`mod@wire`] its bytes, [`reply`] what it says,
 //! [`connection`] a talk with it from the greeting to the last mail, [`destination`] all talks with it together.
+//! [`server`] is the other side, for mail that comes here, and [`order`] what it is asked.
 
 mod connection;
 mod destination;
+mod order;
 mod reply;
+pub mod server;
 mod settings;
 mod wire;
 

@@ -10,6 +10,7 @@ mod conformance;
 mod devices;
 mod fake;
 mod google;
+mod intake;
 mod moods;
 mod post;
 mod signatures;

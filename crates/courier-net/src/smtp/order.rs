@@ -1,0 +1,84 @@
+//! What a line of a mail server's peer asks for.
+
+use std::slice::Iter;
+
+use smtp_proto::{MAIL_BODY_7BIT, MAIL_BODY_8BITMIME, MAIL_SMTPUTF8, Request};
+
+/// What may be said beside a sender, of what is said by a flag.
+pub(super) const MAIL_FLAGS: u64 = MAIL_BODY_7BIT | MAIL_BODY_8BITMIME | MAIL_SMTPUTF8;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    Hello {
+        is_extended: bool,
+    },
+    From {
+        address: String,
+        size: usize,
+        flags: u64,
+    },
+    To(String),
+    Data,
+    Reset,
+    Nothing,
+    Verify,
+    Quit,
+    /// A command that is one elsewhere.
+    Unoffered,
+    Nonsense,
+}
+
+impl Order {
+    /// Reads a line with its end.
+    pub fn read(line: &[u8]) -> Self {
+        // A line feed alone ends no line here: what another server takes for one line is never two.
+        if !line.ends_with(b"\r\n") {
+            return Self::Nonsense;
+        }
+        let mut bytes: Iter<'_, u8> = line.iter();
+        let Ok(request) = Request::parse(&mut bytes) else { return Self::Nonsense };
+        match request {
+            Request::Ehlo { .. } => Self::Hello { is_extended: true },
+            Request::Helo { .. } => Self::Hello { is_extended: false },
+            Request::Mail { from } => {
+                Self::From { address: from.address.into_owned(), size: from.size, flags: from.flags }
+            }
+            Request::Rcpt { to } => Self::To(to.address.into_owned()),
+            Request::Data => Self::Data,
+            Request::Rset => Self::Reset,
+            Request::Noop { .. } => Self::Nothing,
+            Request::Vrfy { .. } => Self::Verify,
+            Request::Quit => Self::Quit,
+            _ => Self::Unoffered,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read() {
+        let check =
+            |line: &str, expected: Order| assert_eq!(Order::read(line.as_bytes()), expected, "{line:?}");
+        let from = |address: &str, size, flags| Order::From { address: address.to_owned(), size, flags };
+        check("EHLO a.example\r\n", Order::Hello { is_extended: true });
+        check("helo a.example\r\n", Order::Hello { is_extended: false });
+        check("MAIL FROM:<>\r\n", from("", 0, 0));
+        let both = MAIL_BODY_8BITMIME | MAIL_SMTPUTF8;
+        check("MAIL FROM:<a@b.example> SIZE=12 BODY=8BITMIME SMTPUTF8\r\n", from("a@b.example", 12, both));
+        check("RCPT TO:<b-1@c.example>\r\n", Order::To("b-1@c.example".to_owned()));
+        check("DATA\r\n", Order::Data);
+        check("RSET\r\n", Order::Reset);
+        check("NOOP\r\n", Order::Nothing);
+        check("VRFY ann\r\n", Order::Verify);
+        check("QUIT\r\n", Order::Quit);
+        check("STARTTLS\r\n", Order::Unoffered);
+        check("BDAT 12 LAST\r\n", Order::Unoffered);
+        check("QUIT\n", Order::Nonsense);
+        check("GET / HTTP/1.1\r\n", Order::Nonsense);
+        check("\r\n", Order::Nonsense);
+        check("MAIL FROM:ann\r\n", Order::Nonsense);
+    }
+}

@@ -1,0 +1,362 @@
+//! The other side of a talk: takes mail that comes here. Never a relay, for whoever is behind it says which addresses
+//! are its own; and nobody keeps it waiting, fills it up or slips a second mail into the first.
+
+use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use runtime::Shutdown;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::JoinSet,
+    time::timeout,
+};
+
+use super::{
+    order::{MAIL_FLAGS, Order},
+    wire::Stream,
+};
+
+/// Bytes of one line of commands.
+const LINE_BYTES_MAX: usize = 2_048;
+/// Commands of one connection that lead to no mail.
+const IDLE_COMMANDS_MAX: u32 = 100;
+/// Bytes that are read at once.
+const READ_BYTES: usize = 16 * 1024;
+/// What ends a mail. Nothing else does: a server that also takes bare line feeds can be told a mail within a mail.
+const END: &[u8] = b"\r\n.\r\n";
+
+/// Whose mail it is.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Envelope {
+    /// Whom to tell if it cannot be delivered; empty if nobody.
+    pub from: String,
+    pub to: Vec<String>,
+}
+
+// An address never reaches a log by accident.
+impl fmt::Debug for Envelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Envelope(to {})", self.to.len())
+    }
+}
+
+/// What became of a mail that came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// It is here for good.
+    Kept,
+    /// Whoever sent it keeps it and comes again.
+    Later,
+    Never,
+}
+
+/// Who takes mails.
+#[async_trait]
+pub trait Mailbox: Send + Sync {
+    /// Whether mail to this address is taken here.
+    fn takes(&self, to: &str) -> bool;
+
+    /// Takes a mail, as it came, but for the dots that its lines got on the way. It is acknowledged when this returns.
+    async fn take(&self, envelope: &Envelope, mail: Vec<u8>) -> Taken;
+}
+
+/// How much is taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub mail_bytes: usize,
+    pub recipients: usize,
+    /// Connections at the same time. Who comes then waits to be greeted.
+    pub connections: usize,
+    /// How long a step may take.
+    pub step: Duration,
+}
+
+impl Bounds {
+    pub const USUAL: Self =
+        Self { mail_bytes: 1024 * 1024, recipients: 50, connections: 64, step: Duration::from_secs(60) };
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct SmtpServer {
+    listener: TcpListener,
+    name: String,
+    bounds: Bounds,
+}
+
+impl SmtpServer {
+    pub async fn bind(address: SocketAddr, name: &str, bounds: Bounds) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, name: name.to_owned(), bounds })
+    }
+
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Takes mails until the shutdown; a mail that is being taken then is still answered.
+    pub async fn serve(self, mailbox: Arc<dyn Mailbox>, shutdown: Shutdown) {
+        let Self { listener, name, bounds } = self;
+        let (room, mut talks) = (Arc::new(Semaphore::new(bounds.connections)), JoinSet::new());
+        loop {
+            let came = async {
+                let room = room.clone().acquire_owned().await;
+                (room, listener.accept().await)
+            };
+            let (room, stream) = tokio::select! {
+                came = came => came,
+                () = shutdown.wait() => break,
+            };
+            while talks.try_join_next().is_some() {}
+            match stream {
+                Ok((stream, _)) => {
+                    let talk = Talk::new(stream, mailbox.clone(), name.clone(), bounds);
+                    let shutdown = shutdown.clone();
+                    talks.spawn(async move {
+                        talk.go_on(&shutdown).await;
+                        drop(room);
+                    });
+                }
+                Err(error) => {
+                    // Too many files are open: it passes, and listening goes on.
+                    tracing::warn!(kind = %error.kind(), "a connection could not be taken");
+                    runtime::retry::wait(Duration::from_millis(100)).await;
+                }
+            }
+        }
+        while talks.join_next().await.is_some() {}
+    }
+}
+
+/// One connection.
+struct Talk<S> {
+    stream: S,
+    mailbox: Arc<dyn Mailbox>,
+    name: String,
+    bounds: Bounds,
+    received: Vec<u8>,
+    has_greeted: bool,
+    /// The mail that is being told of; from the moment that its sender is named.
+    envelope: Option<Envelope>,
+}
+
+/// Why a talk ends.
+struct Over;
+
+impl Talk<TcpStream> {
+    async fn go_on(mut self, shutdown: &Shutdown) {
+        let _ended = self.talk(shutdown).await;
+        // Who was told something may read it: a close with bytes unread would take it away.
+        let _closed = self.stream.shutdown().await;
+    }
+}
+
+impl<S: Stream> Talk<S> {
+    fn new(stream: S, mailbox: Arc<dyn Mailbox>, name: String, bounds: Bounds) -> Self {
+        Self { stream, mailbox, name, bounds, received: Vec::new(), has_greeted: false, envelope: None }
+    }
+
+    async fn talk(&mut self, shutdown: &Shutdown) -> Result<(), Over> {
+        let greeting = format!("220 {} ESMTP\r\n", self.name);
+        self.say(&greeting).await?;
+        let mut idle = 0;
+        loop {
+            let line = tokio::select! {
+                line = self.line() => line?,
+                () = shutdown.wait() => {
+                    self.say("421 4.3.2 going down, come again\r\n").await?;
+                    return Err(Over);
+                }
+            };
+            idle += 1;
+            if idle > IDLE_COMMANDS_MAX {
+                self.say("421 4.7.0 too many commands\r\n").await?;
+                return Err(Over);
+            }
+            match Order::read(&line) {
+                Order::Data if self.may_begin() => {
+                    idle = 0;
+                    self.data().await?;
+                }
+                Order::Quit => {
+                    self.say("221 2.0.0 bye\r\n").await?;
+                    return Err(Over);
+                }
+                order => {
+                    let reply = self.reply(order);
+                    self.say(&reply).await?;
+                }
+            }
+        }
+    }
+
+    fn may_begin(&self) -> bool {
+        self.envelope.as_ref().is_some_and(|envelope| !envelope.to.is_empty())
+    }
+
+    /// What is said to an order that takes no time.
+    fn reply(&mut self, order: Order) -> String {
+        match order {
+            Order::Hello { is_extended } => {
+                (self.has_greeted, self.envelope) = (true, None);
+                let (name, size) = (&self.name, self.bounds.mail_bytes);
+                if is_extended {
+                    return format!(
+                        "250-{name}\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n\
+                         250-ENHANCEDSTATUSCODES\r\n250 SIZE {size}\r\n"
+                    );
+                }
+                format!("250 {name}\r\n")
+            }
+            Order::From { address, size, flags } => self.from(address, size, flags).to_owned(),
+            Order::To(address) => self.to(address).to_owned(),
+            Order::Data => "503 5.5.1 whose mail, and to whom?\r\n".to_owned(),
+            Order::Reset => {
+                self.envelope = None;
+                "250 2.0.0 forgotten\r\n".to_owned()
+            }
+            Order::Nothing => "250 2.0.0 well\r\n".to_owned(),
+            Order::Verify => "252 2.5.2 send a mail and see\r\n".to_owned(),
+            Order::Quit | Order::Unoffered => "502 5.5.1 not here\r\n".to_owned(),
+            Order::Nonsense => "500 5.5.2 what is that?\r\n".to_owned(),
+        }
+    }
+
+    fn from(&mut self, address: String, size: usize, flags: u64) -> &'static str {
+        if !self.has_greeted {
+            return "503 5.5.1 who are you?\r\n";
+        }
+        if self.envelope.is_some() {
+            return "503 5.5.1 one mail at a time\r\n";
+        }
+        if size > self.bounds.mail_bytes {
+            return "552 5.3.4 too large\r\n";
+        }
+        if flags & !MAIL_FLAGS != 0 {
+            return "555 5.5.4 that was not offered\r\n";
+        }
+        self.envelope = Some(Envelope { from: address, to: Vec::new() });
+        "250 2.1.0 well\r\n"
+    }
+
+    fn to(&mut self, address: String) -> &'static str {
+        let Some(envelope) = &mut self.envelope else { return "503 5.5.1 whose mail?\r\n" };
+        if envelope.to.len() >= self.bounds.recipients {
+            return "452 4.5.3 too many at once\r\n";
+        }
+        if !self.mailbox.takes(&address) {
+            return "550 5.1.1 nobody of that name is here\r\n";
+        }
+        envelope.to.push(address);
+        "250 2.1.5 well\r\n"
+    }
+
+    /// A mail, to its end.
+    async fn data(&mut self) -> Result<(), Over> {
+        let Some(envelope) = self.envelope.take() else { return Err(Over) };
+        self.say("354 go on\r\n").await?;
+        let Some(mail) = self.mail().await? else {
+            // What comes behind it is not told from commands.
+            self.say("552 5.3.4 too large\r\n").await?;
+            return Err(Over);
+        };
+        let reply = if !is_in_lines(&mail) {
+            "554 5.6.0 a line ends with a carriage return and a line feed\r\n"
+        } else {
+            match self.mailbox.take(&envelope, mail).await {
+                Taken::Kept => "250 2.0.0 it is here\r\n",
+                Taken::Later => "451 4.3.0 not now, come again\r\n",
+                Taken::Never => "550 5.7.1 not wanted\r\n",
+            }
+        };
+        self.say(reply).await
+    }
+
+    /// The bytes of a mail without what ends it; `None` if there are too many.
+    async fn mail(&mut self) -> Result<Option<Vec<u8>>, Over> {
+        // The line end before the first line belongs to the command, and counts for a mail without any line.
+        let mut mail = b"\r\n".to_vec();
+        mail.append(&mut self.received);
+        let mut looked = 0;
+        loop {
+            let end = found(&mail, looked);
+            if end.unwrap_or(mail.len()) > self.bounds.mail_bytes + END.len() {
+                return Ok(None);
+            }
+            if let Some(at) = end {
+                self.received = mail.split_off(at + END.len());
+                mail.truncate(at + 2);
+                return Ok(Some(undotted(&mail[2..])));
+            }
+            looked = mail.len().saturating_sub(END.len() - 1);
+            self.read_into(&mut mail).await?;
+        }
+    }
+
+    /// The next line, with its end.
+    async fn line(&mut self) -> Result<Vec<u8>, Over> {
+        let mut received = std::mem::take(&mut self.received);
+        loop {
+            if let Some(at) = received.iter().position(|byte| *byte == b'\n') {
+                self.received = received.split_off(at + 1);
+                return Ok(received);
+            }
+            if received.len() > LINE_BYTES_MAX {
+                self.say("500 5.5.6 too long a line\r\n").await?;
+                return Err(Over);
+            }
+            self.read_into(&mut received).await?;
+        }
+    }
+
+    async fn read_into(&mut self, bytes: &mut Vec<u8>) -> Result<(), Over> {
+        bytes.reserve(READ_BYTES);
+        match timeout(self.bounds.step, self.stream.read_buf(bytes)).await {
+            Ok(Ok(read)) if read > 0 => Ok(()),
+            Ok(_) => Err(Over),
+            Err(_) => {
+                self.say("421 4.4.2 nothing came for too long\r\n").await?;
+                Err(Over)
+            }
+        }
+    }
+
+    async fn say(&mut self, text: &str) -> Result<(), Over> {
+        let said = async {
+            self.stream.write_all(text.as_bytes()).await?;
+            self.stream.flush().await
+        };
+        matches!(timeout(self.bounds.step, said).await, Ok(Ok(()))).then_some(()).ok_or(Over)
+    }
+}
+
+/// Where a mail ends, looked for from somewhere on.
+fn found(mail: &[u8], from: usize) -> Option<usize> {
+    mail[from..].windows(END.len()).position(|window| window == END).map(|at| from + at)
+}
+
+/// Whether no line ends otherwise than it must.
+fn is_in_lines(mail: &[u8]) -> bool {
+    let mut before = 0;
+    for byte in mail.iter().copied().chain([0]) {
+        if (before == b'\r') != (byte == b'\n') {
+            return false;
+        }
+        before = byte;
+    }
+    true
+}
+
+/// Each line without the dot that it got on the way.
+fn undotted(mail: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(mail.len());
+    for line in mail.split_inclusive(|byte| *byte == b'\n') {
+        out.extend_from_slice(line.strip_prefix(b".").unwrap_or(line));
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "server/tests.rs"]
+mod tests;

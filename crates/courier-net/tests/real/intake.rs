@@ -1,0 +1,62 @@
+//! The server that takes mail, with our own client and one that nobody here wrote.
+
+use std::{
+    net::SocketAddr,
+    process::Command,
+    sync::{Arc, Mutex},
+};
+
+use courier::{Courier as _, Handed};
+use courier_net::{
+    dkim::Signer,
+    smtp::server::{Bounds, Envelope, Mailbox, SmtpServer, Taken},
+};
+use runtime::Shutdown;
+
+use crate::post::{Says, mailer, message};
+
+#[derive(Default)]
+struct Keeps(Mutex<Vec<(Envelope, Vec<u8>)>>);
+
+#[async_trait::async_trait]
+impl Mailbox for Keeps {
+    fn takes(&self, to: &str) -> bool {
+        to.ends_with("@here.example")
+    }
+
+    async fn take(&self, envelope: &Envelope, mail: Vec<u8>) -> Taken {
+        self.0.lock().unwrap().push((envelope.clone(), mail));
+        Taken::Kept
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mails_come_and_it_goes_when_it_is_asked_to() {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let server = SmtpServer::bind(any, "here.example", Bounds::USUAL).await.unwrap();
+    let port = server.address().unwrap().port();
+    let (keeps, shutdown) = (Arc::new(Keeps::default()), Shutdown::default());
+    let serving = tokio::spawn(server.serve(keeps.clone(), shutdown.clone()));
+
+    let mailer = mailer(&format!("smtp+plain://127.0.0.1:{port}"), None, Signer::default());
+    let handed = mailer.hand(&message(1, "ann@here.example"), &Says::default()).await.unwrap();
+    assert_eq!(handed, Handed::Accepted);
+    let handed = mailer.hand(&message(2, "ann@elsewhere.example"), &Says::default()).await.unwrap();
+    assert!(matches!(handed, Handed::Refused(_)), "{handed:?}");
+
+    let script = format!(
+        "import smtplib\n\
+         with smtplib.SMTP('127.0.0.1', {port}) as server:\n    \
+             server.sendmail('', ['bob@here.example'], b'A: b\\r\\n\\r\\n.dot\\r\\n')\n"
+    );
+    let python = engines::python().unwrap();
+    let sent = Command::new(python).args(["-c", &script]).status().unwrap();
+    assert!(sent.success());
+
+    shutdown.start();
+    serving.await.unwrap();
+    let kept = std::mem::take(&mut *keeps.0.lock().unwrap());
+    let whose: Vec<&str> = kept.iter().flat_map(|(envelope, _)| &envelope.to).map(String::as_str).collect();
+    assert_eq!(whose, ["ann@here.example", "bob@here.example"]);
+    assert_eq!(kept[1].1, b"A: b\r\n\r\n.dot\r\n");
+}
