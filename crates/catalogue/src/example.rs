@@ -1,8 +1,8 @@
-//! Example data, made from the declared types, with which `check` renders every kind.
+//! Example data, made from the declared types, with which `check` renders every kind and a preview renders one.
 
-use model::{Cell, Millis, Place, State, SubjectRef, Value};
+use model::{Because, Cell, Millis, Person, Place, State, SubjectRef, Value, entry::Score};
 
-use crate::{Catalogue, subjects::FieldType};
+use crate::{Audience, Catalogue, KindDef, audience::SUBJECT, subjects::FieldType};
 
 /// A Friday evening, so that texts with days and times look like something.
 const EXAMPLE_TIME: &str = "2026-11-27T18:00:00Z";
@@ -23,6 +23,28 @@ impl Catalogue {
     /// A subject of this type, by the number that tells it from the others.
     pub fn example_ref(subject: &str, number: usize) -> Option<SubjectRef> {
         SubjectRef::new(&format!("{subject}:{number}")).ok()
+    }
+}
+
+impl KindDef {
+    /// How its audience finds somebody for a subject in this state; of two who are told of each other, `other` is the
+    /// one who is not the reader.
+    pub fn because(&self, subject: &SubjectRef, state: &State, other: Option<Person>) -> Vec<Because> {
+        let one = match &self.to {
+            Audience::FollowersOf(fields) => {
+                let referred = fields.iter().flat_map(|field| match field.as_str() {
+                    SUBJECT => std::slice::from_ref(subject),
+                    field => state.get(field).map_or(&[][..], Value::refs),
+                });
+                return referred.cloned().map(Because::Follows).collect();
+            }
+            Audience::Near { .. } => Some(Because::Near),
+            Audience::Person(_) => Some(Because::Named),
+            Audience::Mutual(..) => other.map(Because::Mutual),
+            Audience::Listed => Some(Because::Listed(Score::default())),
+            Audience::Everyone => Some(Because::Everyone),
+        };
+        one.into_iter().collect()
     }
 }
 

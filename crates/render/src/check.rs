@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Audience, Catalogue, KindDef, Problem, Problems, SUBJECT};
+use catalogue::{Catalogue, KindDef, Problem, Problems};
 use minijinja::UndefinedBehavior;
 use model::{
-    Because, Channel, Kind, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone,
-    entry::Score, person::profile, plan::Plan,
+    Channel, Kind, Millis, Person, Place, Reason, State, SubjectRef, Value, civil::Zone, person::profile,
+    plan::Plan,
 };
 
 use crate::{
@@ -163,29 +163,11 @@ fn examples<'a>(kind: &'a KindDef, subjects: &'a BTreeMap<SubjectRef, State>) ->
     let of_kind = subjects.iter().filter(|(subject, _)| subject.kind() == kind.subject());
     let examples = of_kind.map(|(subject, state)| {
         let reason = |because| Reason { kind: kind.name.clone(), because };
-        let reasons = because(kind, subject, state).into_iter().map(reason).collect();
+        let because = kind.because(subject, state, Person::new(OTHER).ok());
+        let reasons = because.into_iter().map(reason).collect();
         Example { kind, subject, state, reasons, maybe: subject.id() == "1" }
     });
     examples.collect()
-}
-
-/// How somebody is found for an example.
-fn because(kind: &KindDef, subject: &SubjectRef, state: &State) -> Vec<Because> {
-    let one = match &kind.to {
-        Audience::FollowersOf(fields) => {
-            let followed = fields.iter().filter_map(|field| match field.as_str() {
-                SUBJECT => Some(subject.clone()),
-                field => state.get(field).and_then(|value| value.refs().first().cloned()),
-            });
-            return followed.map(Because::Follows).collect();
-        }
-        Audience::Near { .. } => Some(Because::Near),
-        Audience::Person(_) => Some(Because::Named),
-        Audience::Mutual(..) => Person::new(OTHER).ok().map(Because::Mutual),
-        Audience::Listed => Some(Because::Listed(Score::default())),
-        Audience::Everyone => Some(Because::Everyone),
-    };
-    one.into_iter().collect()
 }
 
 fn persons(full: bool) -> BTreeMap<Person, State> {

@@ -12,7 +12,7 @@
 pub mod config;
 pub mod links;
 
-mod loaded;
+pub mod loaded;
 pub mod past;
 mod readys;
 

@@ -10,7 +10,7 @@ use model::{
 use store::{StateKey, world::Wanted};
 
 /// What the entries of Readys speak of.
-pub(crate) fn wanted(readys: &[Ready]) -> Wanted {
+pub fn wanted(readys: &[Ready]) -> Wanted {
     let mut wanted = Wanted::default();
     for ready in readys {
         for entry in &ready.entries {

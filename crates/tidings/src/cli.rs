@@ -22,7 +22,7 @@ pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
 pub use repartition::Repartition;
 pub use replay::Replay;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
-pub use tools::{Archive, Explain, Release, Shares, Windows};
+pub use tools::{Archive, Explain, Preview, Release, Shares, Windows};
 
 const AFTER: &str = "\
 Exit codes:
@@ -121,6 +121,9 @@ pub enum Command {
     /// Say why a person was or was not told of an event
     #[command(after_help = tools::EXPLAIN)]
     Explain(Explain),
+    /// Show a message of a kind as a person would get it
+    #[command(after_help = tools::PREVIEW)]
+    Preview(Preview),
     /// Close windows of a plan now, for one person or for all
     #[command(after_help = tools::RELEASE)]
     Release(Release),

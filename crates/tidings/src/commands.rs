@@ -17,6 +17,7 @@ mod explain;
 mod live;
 mod mail;
 mod migrate;
+mod preview;
 mod quarantine;
 mod reach;
 mod release;
@@ -65,6 +66,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Windows(asked) => windows::run(&config, &asked, out),
         Command::Shares(asked) => shares::run(&config, &asked, out),
         Command::Explain(explain) => explain::run(&config, &explain, out),
+        Command::Preview(preview) => preview::run(&config, &preview, out),
         Command::Release(release) => release::run(&config, &release, out),
         Command::Replay(replay) => replay::run(&config, &replay, out),
         Command::Repartition(asked) => repartition::run(&config, &asked, out),

@@ -15,7 +15,7 @@ use ingest::change::key_of_several;
 use model::{EntryKey, EventKey, Millis, SubjectRef, Tenant};
 use serde::{Deserialize, Serialize};
 
-pub use gather::gather;
+pub use gather::{days, gather};
 pub use judge::{Refusal, judge, nothing};
 pub use tell::tell;
 

@@ -31,6 +31,7 @@ use crate::{
     house::{self, House, Room},
     http::{self, App, guard::Guard, page::Pages, waiting::Why},
     live::Service,
+    preview::Studio,
     say,
 };
 
@@ -171,6 +172,7 @@ impl Site {
             replays: crate::replay::Desk::default(),
             counts: http::Counts::default(),
             unsubscribe: http::Unsubscribe::new(self.secret.clone()),
+            studio: Studio::new(self.catalogue.clone(), Zones::system(), public_url)?,
         };
         let router = if self.rooms.contains(&Room::Ingest) { http::router } else { http::of_machines };
         Ok((Home { house, engines }, router(Arc::new(app), api_keys)))

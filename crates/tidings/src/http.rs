@@ -15,7 +15,7 @@ use courier::outbox::Outbox;
 use model::{Millis, Tenant};
 use tokio::time::timeout;
 
-use crate::{config::ApiKey, datadir::DemoClock, house::House};
+use crate::{config::ApiKey, datadir::DemoClock, house::House, preview::Studio};
 
 mod admin;
 mod archive;
@@ -25,11 +25,12 @@ mod explain;
 mod front;
 pub mod guard;
 mod health;
-mod look;
+pub mod look;
 mod open;
 mod outbox;
 pub mod page;
 mod person;
+mod preview;
 mod publish;
 mod quarantine;
 mod release;
@@ -69,6 +70,7 @@ pub struct App {
     pub replays: crate::replay::Desk,
     pub counts: Counts,
     pub unsubscribe: Unsubscribe,
+    pub studio: Studio,
 }
 
 /// For so long a page waits for the house to come to rest after something was done.
@@ -104,6 +106,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(way::routes())
         .merge(outbox::routes())
         .merge(person::routes())
+        .merge(preview::routes())
         .merge(told::routes())
         .merge(open::routes())
         .merge(publish::routes())

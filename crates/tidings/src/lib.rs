@@ -6,8 +6,8 @@
 //! the directory on which it stands, [`engines`] are the engines it has by its configuration, and [`home`] opens
 //! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
-//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`shares`] and [`quarantine`] are views
-//! that the command line, the page and clients have in common. [`say`] writes,
+//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`preview`], [`shares`] and [`quarantine`]
+//! are views that the command line, the page and clients have in common. [`say`] writes,
 //! [`failure`] knows the exit codes.
 
 pub mod engines;
@@ -23,6 +23,7 @@ pub mod explain;
 pub mod http;
 pub mod open;
 mod post;
+pub mod preview;
 pub mod quarantine;
 pub mod release;
 pub mod repartition;

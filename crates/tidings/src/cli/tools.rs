@@ -1,4 +1,4 @@
-//! The tools of operators and of whoever asks why: release, windows, shares, archive, explain.
+//! The tools of operators and of whoever asks why: release, windows, shares, archive, explain, preview.
 
 use std::path::PathBuf;
 
@@ -52,6 +52,15 @@ an event for each of its subjects, or by its subject, which explains the latest 
 Examples:
   tidings explain --person ann --event item:1
   tidings explain --person ann --event shop/order-17";
+
+pub const PREVIEW: &str = "\
+The message is made by the code that makes those that are sent, of what the person's profile says now. It tells the \
+newest entries of the kind that wait for them, or, with --subject, what would come of that subject now, or else \
+data that is made up from the catalogue's types. Nothing is sent and nothing changes; its link to end such mails does nothing.
+
+Examples:
+  tidings preview item_published --person ann
+  tidings preview item_published --person ann --subject item:1 --html item.html";
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("whom").required(true).args(["person", "all"]))]
@@ -133,4 +142,26 @@ pub struct Explain {
     /// Folder of the catalogue; a house that runs goes by its own
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub catalogue: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Preview {
+    /// The kind of the catalogue
+    #[arg(value_name = "KIND")]
+    pub kind: String,
+    /// The person, by the id that services use for them
+    #[arg(long, value_name = "PERSON")]
+    pub person: String,
+    /// Of the kind's plans this one alone
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Option<String>,
+    /// Of the kind's plans those of this channel: `email` or `push`
+    #[arg(long, value_name = "CHANNEL")]
+    pub channel: Option<String>,
+    /// As if it came about this subject now
+    #[arg(long, value_name = "SUBJECT")]
+    pub subject: Option<String>,
+    /// Write the HTML of the mail to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
 }

@@ -98,7 +98,13 @@ pub async fn gather(
     Ok(gathered)
 }
 
-async fn days(store: &dyn Store, tenant: &Tenant, person: &Person, now: Millis) -> anyhow::Result<DayView> {
+/// All days of a person that live.
+pub async fn days(
+    store: &dyn Store,
+    tenant: &Tenant,
+    person: &Person,
+    now: Millis,
+) -> anyhow::Result<DayView> {
     let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
     let newest = Day::of(now.plus(AHEAD_MS_MAX));
     let key = |back: i32| DayKey { tenant: tenant.clone(), person: person.clone(), day: newest.plus(-back) };

@@ -20,7 +20,7 @@ use serde_json::json;
 use topic::NewRecord;
 use wire::topics;
 
-use super::{App, Oops, Shared, archive, clock, explain, open, release, replay, shares};
+use super::{App, Oops, Shared, archive, clock, explain, open, preview, release, replay, shares};
 use crate::{
     days,
     quarantine::{self, Verdict},
@@ -36,6 +36,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/admin/windows", get(open::list).post(open::act))
         .route("/admin/shares", get(shares::shares))
         .route("/admin/explain", get(explain::explain))
+        .route("/admin/preview", get(preview::told))
         .route("/admin/release", post(release::release))
         .route("/admin/replay", post(replay::order))
         .route("/admin/archive", get(archive::look).post(archive::begin))

@@ -87,9 +87,14 @@ async fn mail(
 /// The HTML of a mail, for the frame.
 async fn html(State(app): Shared, Query(Which { id, .. }): Query<Which>) -> Result<Response, Oops> {
     let Some(Mail { html, .. }) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
-    let html = pictures::filled(&html, &app.catalogue.file).await;
+    Ok(framed(&html, &app.catalogue.file).await)
+}
+
+/// The HTML of a mail in its sandbox, with the pictures that its catalogue has.
+pub(super) async fn framed(html: &str, catalogue_file: &str) -> Response {
+    let html = pictures::filled(html, catalogue_file).await;
     let policy = [(header::CONTENT_SECURITY_POLICY, MAIL_POLICY), (header::X_FRAME_OPTIONS, "SAMEORIGIN")];
-    Ok((policy, Html(format!("{html}{NO_PICTURES}"))).into_response())
+    (policy, Html(format!("{html}{NO_PICTURES}"))).into_response()
 }
 
 fn gone(app: &App) -> Response {

@@ -25,12 +25,13 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 12] = [
+const TEMPLATES: [(&str, &str); 13] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("way.html", include_str!("../../page/way.html")),
     ("outbox.html", include_str!("../../page/outbox.html")),
     ("mail.html", include_str!("../../page/mail.html")),
     ("person.html", include_str!("../../page/person.html")),
+    ("preview.html", include_str!("../../page/preview.html")),
     ("told.html", include_str!("../../page/told.html")),
     ("bars.html", include_str!("../../page/bars.html")),
     ("publish.html", include_str!("../../page/publish.html")),
@@ -57,10 +58,11 @@ impl Pages {
 }
 
 /// The pages that the frame links to, by their path and name.
-const PLACES: [(&str, &str); 7] = [
+const PLACES: [(&str, &str); 8] = [
     ("/", "The way"),
     ("/outbox", "Outbox"),
     ("/person", "A person"),
+    ("/preview", "Preview"),
     ("/told", "Told"),
     ("/publish", "Publish"),
     ("/quarantine", "Quarantine"),
@@ -138,6 +140,7 @@ fn place_of(template: &str) -> &str {
         "way.html" => "/",
         "outbox.html" | "mail.html" => "/outbox",
         "person.html" => "/person",
+        "preview.html" => "/preview",
         "told.html" => "/told",
         "publish.html" => "/publish",
         "quarantine.html" => "/quarantine",

@@ -9,6 +9,7 @@ use axum::{
 };
 use model::{
     Person, PlanName, Tenant,
+    civil::Zones,
     person::{PersonRecord, Window},
 };
 use secrecy::{ExposeSecret as _, SecretString};
@@ -22,11 +23,13 @@ use crate::{
     config::ApiKey,
     datadir::{DemoClock, random_hex},
     house::Config,
+    preview::Studio,
     testing::{Ground, SECRET, catalogue, ground, read},
 };
 
 mod entries;
 mod open;
+mod preview;
 mod shares;
 mod tools;
 mod unsubscribe;
@@ -64,6 +67,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         replays: crate::replay::Desk::default(),
         counts: Counts::default(),
         unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
+        studio: Studio::new(catalogue(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
 }
@@ -126,6 +130,8 @@ async fn every_page_answers_and_lets_nothing_run() {
         "/outbox",
         "/person",
         "/person?id=ann",
+        "/preview",
+        "/preview?kind=item_offered&person=ann",
         "/told",
         "/told?days=21",
         "/publish",

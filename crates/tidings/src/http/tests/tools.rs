@@ -7,13 +7,13 @@ use std::{
 };
 
 use axum::http::{Method, StatusCode};
-use model::{Day, Row, entry::DayKey, limits::DAY_MS};
+use model::{Day, Row, civil::Zones, entry::DayKey, limits::DAY_MS};
 use serde_json::{Value, json};
 use topic::{NewRecord, Topics as _};
 use wire::{token::Secret, topics};
 
 use super::{Answer, App, Counts, Desk, Door, Pages, Unsubscribe, door, router};
-use crate::testing::SECRET;
+use crate::{preview::Studio, testing::SECRET};
 
 impl Door {
     pub(super) async fn asked(&self, method: Method, path: &str, body: &str) -> Answer {
@@ -45,6 +45,7 @@ async fn only_who_shows_the_token_is_served() {
         (Method::POST, "/admin/windows"),
         (Method::GET, "/admin/shares?since=7d"),
         (Method::GET, "/admin/explain?person=ann&event=item:1"),
+        (Method::GET, "/admin/preview?person=ann&kind=item_offered"),
         (Method::GET, "/admin/archive"),
         (Method::POST, "/admin/archive"),
     ] {
@@ -128,6 +129,7 @@ impl Door {
             replays: crate::replay::Desk::default(),
             counts: Counts::default(),
             unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
+            studio: Studio::new(app.catalogue.clone(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
         });
         Self { ground, router: router(app.clone(), &[]), app, _dir }
     }

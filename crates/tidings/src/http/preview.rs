@@ -1,0 +1,155 @@
+//! A message before anybody gets it, as the command line asks for it and as a page: how a mailbox lists it, how it looks
+//! on a phone and on a desk, by day and by night, its text and its headers; of a push one card for each platform.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::{Query, State, rejection::QueryRejection},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use model::{Kind, PlanName};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    App, Oops, Shared,
+    admin::refuse,
+    look, outbox,
+    page::{self, Asked},
+    windows,
+};
+use crate::preview::{self, Of, Place, Preview, Refusal};
+
+/// The ways to look at a mail, by the word in the address and the one on the tab.
+const TABS: [(&str, &str); 4] =
+    [("phone", "Phone"), ("desk", "Desk"), ("text", "Text"), ("headers", "Headers")];
+/// Persons who are offered by name.
+const OFFERED_MAX: usize = 20;
+
+pub fn routes() -> Router<Arc<App>> {
+    Router::new().route("/preview", get(page)).route("/preview/html", get(html))
+}
+
+impl App {
+    async fn previews(&self, asked: &preview::Asked) -> anyhow::Result<Result<Vec<Preview>, Refusal>> {
+        let engines = self.house.engines();
+        let (log, store) = (&*engines.topics, &*engines.store);
+        self.studio.previews(asked, Place { log, store, tenant: &self.tenant, now: self.now() }).await
+    }
+}
+
+/// As the command line asks for it.
+pub async fn told(
+    State(app): Shared,
+    asked: Result<Query<preview::Asked>, QueryRejection>,
+) -> Result<Response, Oops> {
+    let Query(asked) = match asked {
+        Ok(asked) => asked,
+        Err(error) => return Ok(refuse(error.status(), error.body_text())),
+    };
+    Ok(match app.previews(&asked).await? {
+        Ok(previews) => Json(previews).into_response(),
+        Err(Refusal::Wrong(why)) => refuse(StatusCode::BAD_REQUEST, why),
+        Err(Refusal::Absent(why)) => refuse(StatusCode::NOT_FOUND, why),
+    })
+}
+
+/// What the page's form says; a field that is left empty says nothing.
+#[derive(Default, Deserialize)]
+struct Form {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    person: String,
+    #[serde(default)]
+    plan: String,
+    #[serde(default)]
+    subject: String,
+    #[serde(default)]
+    show: String,
+}
+
+impl Form {
+    /// What is asked for, of one plan: that which was chosen, else the kind's first.
+    fn asked(&self, app: &App) -> Option<preview::Asked> {
+        let said = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
+        let (kind, person) = (said(&self.kind)?, said(&self.person)?);
+        let plan = said(&self.plan).or_else(|| plans(app, &kind).first().map(ToString::to_string));
+        Some(preview::Asked { kind, person, plan, channel: None, subject: said(&self.subject) })
+    }
+}
+
+fn plans(app: &App, kind: &str) -> Vec<PlanName> {
+    let kind = Kind::new(kind).ok().and_then(|kind| app.catalogue.kinds.get(&kind));
+    kind.map(|kind| kind.plans.clone()).unwrap_or_default()
+}
+
+async fn page(
+    State(app): Shared,
+    Query(form): Query<Form>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Oops> {
+    let remembered = windows::everybody(&*app.house.engines().topics).await?;
+    let persons = remembered.persons.keys().filter(|(tenant, _)| *tenant == app.tenant);
+    let mut own = json!({
+        "kinds": app.catalogue.kinds.keys().map(Kind::as_str).collect::<Vec<_>>(),
+        "offered": persons.map(|(_, person)| person.as_str()).take(OFFERED_MAX).collect::<Vec<_>>(),
+        "kind": form.kind.trim(),
+        "person": form.person.trim(),
+        "subject": form.subject.trim(),
+    });
+    if let Some(wanted) = form.asked(&app) {
+        let more = match app.previews(&wanted).await? {
+            Ok(previews) => previews.first().map(|preview| shown(&app, preview, &wanted, &form.show)),
+            Err(Refusal::Wrong(why) | Refusal::Absent(why)) => Some(json!({"bad": why})),
+        };
+        page::join(&mut own, more.unwrap_or_default());
+    }
+    app.page("preview.html", &asked, own)
+}
+
+fn shown(app: &App, preview: &Preview, asked: &preview::Asked, show: &str) -> Value {
+    let show = TABS.iter().find(|(tab, _)| *tab == show).map_or("phone", |(tab, _)| *tab);
+    let field = |name: &str, value: &str| format!("{name}={}", look::urlencoded(value));
+    let mut query = vec![field("kind", &asked.kind), field("person", &asked.person)];
+    query.extend(asked.subject.as_ref().map(|subject| field("subject", subject)));
+    let query = query.join("&");
+    let plans: Vec<Value> = plans(app, &asked.kind)
+        .iter()
+        .map(|plan| json!({"name": plan.as_str(), "link": format!("{query}&{}", field("plan", plan.as_str()))}))
+        .collect();
+    let of = match preview.of {
+        Of::Waiting => "what waits for them",
+        Of::Subject => "as if it came now",
+        Of::Example => "made up, since nothing of this kind waits for them",
+    };
+    let cards = preview.cards.iter().map(|card| {
+        let payload = serde_json::to_string_pretty(&card.payload).unwrap_or_default();
+        json!({"card": card, "payload": payload})
+    });
+    json!({
+        "preview": preview,
+        "cards": cards.collect::<Vec<_>>(),
+        "of": of,
+        // Who it is from, as a list of mails has it.
+        "sender": preview.from.split('<').next().map(str::trim).filter(|name| !name.is_empty()).unwrap_or(&preview.from),
+        "plans": plans,
+        "link": format!("{query}&{}", field("plan", &preview.plan)),
+        "show": show,
+        "tabs": TABS.map(|(tab, name)| json!({"tab": tab, "name": name})),
+    })
+}
+
+/// The HTML of a mail, for the frames.
+async fn html(State(app): Shared, Query(form): Query<Form>) -> Result<Response, Oops> {
+    let gone = || app.saying(StatusCode::NOT_FOUND, "No such mail", "There is no mail to show of this.");
+    let Some(asked) = form.asked(&app) else { return Ok(gone()) };
+    let previews = app.previews(&asked).await?.unwrap_or_default();
+    match previews.into_iter().find_map(|preview| preview.html) {
+        Some(html) => Ok(outbox::framed(&html, &app.catalogue.file).await),
+        None => Ok(gone()),
+    }
+}

@@ -1,0 +1,250 @@
+//! Reads what a preview shows: what is known of a person, and what a plan would tell them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::Context as _;
+use catalogue::{Audience, Catalogue, problem::did_you_mean, windows::Thing};
+use model::{
+    Because, Crowd, DayView, EntryKey, EventKey, Person, Reason, Row, State, SubjectRef, Value, World,
+    entry::Entry,
+    limits::READY_ENTRIES_MAX,
+    person::{PersonRecord, profile},
+    plan::Plan,
+    ready::ReadyEntry,
+};
+use sender::loaded;
+use store::{StateKey, world};
+
+use super::{Of, Order, Place, Refusal, make};
+use crate::{explain, http::windows};
+
+/// Things in a message of examples: enough for a row that is not full.
+const EXAMPLES: usize = 3;
+/// Entries that wait, of which the newest are shown: their subjects are read for it.
+const WAITING_MAX: usize = 200;
+/// The other one of two, where nobody real is.
+const OTHER: (&str, &str) = ("ben", "Ben");
+
+/// What is known of a person.
+pub struct Known {
+    pub profile: State,
+    pub mutes: State,
+    pub notes: State,
+    pub view: DayView,
+    pub record: Option<PersonRecord>,
+}
+
+/// What a message is to tell, and of which world.
+pub struct Sheet {
+    pub of: Of,
+    pub entries: Vec<ReadyEntry>,
+    /// By section, what there is no room for.
+    pub more: Vec<u16>,
+    pub key: Arc<str>,
+    pub world: World,
+    /// The person's days, with what is only supposed.
+    pub view: DayView,
+}
+
+impl Known {
+    pub fn is_nobody(&self) -> bool {
+        self.profile.is_empty() && self.view.is_empty() && self.record.is_none()
+    }
+}
+
+/// Reads all that there is about a person.
+pub async fn known(person: &Person, at: Place<'_>) -> anyhow::Result<Known> {
+    let Place { log, store, tenant, now } = at;
+    let keys = [StateKey::Person, StateKey::Mutes, StateKey::Notes];
+    let keys = keys.map(|key| key(tenant.clone(), person.clone()));
+    let mut states = store.states(&keys).await?.into_iter();
+    let mut next = || states.next().unwrap_or_default();
+    let (profile, mutes, notes) = (next(), next(), next());
+    let view = explain::days(store, tenant, person, now).await?.with_notes(&notes);
+    let record = windows::of(log, tenant, person).await?;
+    Ok(Known { profile, mutes, notes, view, record })
+}
+
+/// That nobody of this name is known, with who was probably meant.
+pub async fn unknown(person: &Person, at: Place<'_>) -> anyhow::Result<String> {
+    let remembered = windows::everybody(at.log).await?;
+    let names = remembered.persons.keys().filter(|(tenant, _)| tenant == at.tenant);
+    let help = did_you_mean(person.as_str(), names.map(|(_, person)| person.as_str()));
+    let help = help.map(|help| format!(": {help}")).unwrap_or_default();
+    Ok(format!("nothing is known of a person `{person}`{help}"))
+}
+
+/// What a plan would tell the person: of the subject that was named, else what waits, else what is made up.
+pub async fn of_plan(
+    order: &Order<'_>,
+    plan: &Plan,
+    known: &Known,
+    catalogue: &Catalogue,
+    at: Place<'_>,
+) -> anyhow::Result<Result<Sheet, Refusal>> {
+    let sheet = match &order.subject {
+        Some(subject) => match named(order, subject, plan, known, at).await? {
+            Some(sheet) => sheet,
+            None => return Ok(Err(Refusal::Absent(format!("nothing is known of {subject}")))),
+        },
+        None => match waiting(order, plan, known, at).await? {
+            Some(sheet) => sheet,
+            None => return Ok(Ok(example(order, plan, known, catalogue, at))),
+        },
+    };
+    let ready = make::ready(order, plan, &sheet, at);
+    let refers_to = |state: &State| catalogue.related_refs(state);
+    let world = world::load(at.store, loaded::wanted(&[ready]), &refers_to).await.context("the subjects")?;
+    Ok(Ok(Sheet { world, ..sheet }))
+}
+
+/// The newest entries of the kind that wait under the plan, of one window.
+async fn waiting(
+    order: &Order<'_>,
+    plan: &Plan,
+    known: &Known,
+    at: Place<'_>,
+) -> anyhow::Result<Option<Sheet>> {
+    let of_kind = |reason: &Reason| reason.kind == order.kind.name;
+    let waits = known.view.entries().filter(|(_, entry)| {
+        entry.waits(plan.channel) && entry.subject().is_some() && entry.reasons.iter().any(of_kind)
+    });
+    let mut newest: Vec<_> = waits.collect();
+    newest.reverse();
+    newest.truncate(WAITING_MAX);
+    let subjects: Vec<SubjectRef> = newest.iter().filter_map(|(_, entry)| entry.subject().cloned()).collect();
+    let states = states(&subjects, at).await?;
+    let mut key = None;
+    let mut entries = Vec::new();
+    for (((of, seen), subject), state) in newest.into_iter().zip(subjects).zip(&states) {
+        let thing = Thing { kind: &order.kind.name, subject: &subject, actor: seen.actor(), state };
+        let own = thing.wanted(plan).key;
+        if *key.get_or_insert_with(|| own.clone()) == own {
+            let reasons = seen.reasons.iter().cloned().collect();
+            entries.push(entry(of, subject, reasons, seen.maybe_sent()));
+        }
+    }
+    Ok(key.map(|key| sheet(Of::Waiting, entries, key, (order, plan), known.view.clone())))
+}
+
+/// What would be told if something happened to a subject now; `None` of one that is not known.
+async fn named(
+    order: &Order<'_>,
+    subject: &SubjectRef,
+    plan: &Plan,
+    known: &Known,
+    at: Place<'_>,
+) -> anyhow::Result<Option<Sheet>> {
+    let state = states(std::slice::from_ref(subject), at).await?.into_iter().next().unwrap_or_default();
+    if state.is_empty() {
+        return Ok(None);
+    }
+    let reasons = reasons(order, subject, &state, known, at).await?;
+    let at = EntryKey { occurred: at.now, event: EventKey([0; 16]) };
+    let mut view = known.view.clone();
+    for reason in &reasons {
+        let (reason, subject) = (reason.clone(), subject.clone());
+        view.add(&Row::Entry(Entry { key: at, reason, subject, actor: None }));
+    }
+    let thing = Thing { kind: &order.kind.name, subject, actor: None, state: &state };
+    let key = thing.wanted(plan).key;
+    let entries = vec![entry(at, subject.clone(), reasons, false)];
+    Ok(Some(sheet(Of::Subject, entries, key, (order, plan), view)))
+}
+
+/// Why the person would be told of a subject: as they were told of it before, else as the audience would find them. Of
+/// what one can follow it is what they do follow, if that is anything.
+async fn reasons(
+    order: &Order<'_>,
+    subject: &SubjectRef,
+    state: &State,
+    known: &Known,
+    at: Place<'_>,
+) -> anyhow::Result<Vec<Reason>> {
+    let of_kind = |reason: &&Reason| reason.kind == order.kind.name;
+    let before = known.view.entries().filter(|(_, entry)| entry.subject() == Some(subject));
+    let before = before.map(|(_, entry)| entry.reasons.iter().filter(of_kind).cloned().collect::<Vec<_>>());
+    if let Some(reasons) = before.filter(|reasons| !reasons.is_empty()).last() {
+        return Ok(reasons);
+    }
+    let because = order.kind.because(subject, state, other(order, state));
+    let follow = |because: &Because| match because {
+        Because::Follows(target) => {
+            Some((at.tenant.clone(), order.person.clone(), Crowd::Followers(target.clone())))
+        }
+        _ => None,
+    };
+    let asked: Vec<_> = because.iter().filter_map(follow).collect();
+    let on = at.store.belongs(&asked).await?;
+    // Of one that has no follows each reason stands alone.
+    let mut followed = because.iter().zip(on).filter(|(_, on)| *on).map(|(because, _)| because).peekable();
+    let because: Vec<Because> = match followed.peek() {
+        Some(_) => followed.cloned().collect(),
+        None => because,
+    };
+    let reason = |because| Reason { kind: order.kind.name.clone(), because };
+    Ok(because.into_iter().map(reason).collect())
+}
+
+/// The other one of two whom a subject names.
+fn other(order: &Order<'_>, state: &State) -> Option<Person> {
+    let Audience::Mutual(one, other) = &order.kind.to else { return None };
+    let named = [one, other].into_iter().filter_map(|field| Person::new(state.text(field)?).ok());
+    named.into_iter().find(|named| *named != order.person).or_else(|| Person::new(OTHER.0).ok())
+}
+
+/// What is made up from the types of the catalogue: nothing of it is in the store.
+fn example(order: &Order<'_>, plan: &Plan, known: &Known, catalogue: &Catalogue, at: Place<'_>) -> Sheet {
+    let state = |subject: &SubjectRef| catalogue.example(subject.kind());
+    let mut subjects = BTreeMap::new();
+    let mut entries = Vec::new();
+    for number in 1..=EXAMPLES {
+        let Some(subject) = Catalogue::example_ref(order.kind.subject(), number) else { continue };
+        let own = state(&subject);
+        let because = order.kind.because(&subject, &own, Person::new(OTHER.0).ok());
+        let reason = |because| Reason { kind: order.kind.name.clone(), because };
+        let reasons = because.into_iter().map(reason).collect();
+        let event = u8::try_from(number).unwrap_or_default();
+        let key = EntryKey { occurred: at.now, event: EventKey([event; 16]) };
+        for related in catalogue.related_refs(&own) {
+            subjects.insert((at.tenant.clone(), related.clone()), state(&related));
+        }
+        subjects.insert((at.tenant.clone(), subject.clone()), own);
+        entries.push(entry(key, subject, reasons, false));
+    }
+    let named = State::at(1, [(profile::NAME, Some(Value::text(OTHER.1)))]);
+    let other = Person::new(OTHER.0).ok().map(|other| ((at.tenant.clone(), other), named));
+    let sheet = sheet(Of::Example, entries, "".into(), (order, plan), known.view.clone());
+    Sheet { world: World { subjects, persons: other.into_iter().collect(), ..World::default() }, ..sheet }
+}
+
+/// A sheet of entries of one kind, without the world that they are of: what a message has room for, and how many more.
+fn sheet(
+    of: Of,
+    mut entries: Vec<ReadyEntry>,
+    key: Arc<str>,
+    (order, plan): (&Order<'_>, &Plan),
+    view: DayView,
+) -> Sheet {
+    let index = plan.section_of(&order.kind.name).unwrap_or_default();
+    let most = plan.sections.get(index).map_or(READY_ENTRIES_MAX, |section| usize::from(section.most));
+    let over = entries.len().saturating_sub(most);
+    entries.truncate(most);
+    let section = u16::try_from(index).unwrap_or_default();
+    entries.iter_mut().for_each(|entry| entry.section = section);
+    let mut more = vec![0; plan.sections.len()];
+    if let Some(more) = more.get_mut(index) {
+        *more = u16::try_from(over).unwrap_or(u16::MAX);
+    }
+    Sheet { of, entries, more, key, world: World::default(), view }
+}
+
+fn entry(key: EntryKey, subject: SubjectRef, reasons: Vec<Reason>, maybe: bool) -> ReadyEntry {
+    ReadyEntry { key, subject, reasons, section: 0, maybe }
+}
+
+async fn states(subjects: &[SubjectRef], at: Place<'_>) -> anyhow::Result<Vec<State>> {
+    let key = |subject: &SubjectRef| StateKey::Subject(at.tenant.clone(), subject.clone());
+    let keys: Vec<StateKey> = subjects.iter().map(key).collect();
+    at.store.states(&keys).await.context("the subjects")
+}

@@ -1,0 +1,206 @@
+//! Makes the message of a preview, as the sender would of the same facts.
+
+use catalogue::truth::{Reader, reachable};
+use courier::{Mail, Message, Push, Way, mime, outbox::Mail as Read, push};
+use model::{
+    Cell, EntryKey, State, Value, Why,
+    device::{self, Device, Platform},
+    limits::DAY_MS,
+    person::profile,
+    plan::Plan,
+    ready::{self, Ready, ReadyEntry},
+};
+use sender::{
+    check::{self, Checked, Facts},
+    message::Making,
+};
+
+use super::{
+    Card, Of, Order, Place, Preview, Studio,
+    gather::{Known, Sheet},
+};
+use crate::http::look;
+
+/// Where a mail goes whose reader has no address.
+const NOWHERE: &str = "nobody@example.invalid";
+/// A device of nobody.
+const DEVICE: &str = "example";
+
+/// What the digest would hand on.
+pub fn ready(order: &Order<'_>, plan: &Plan, sheet: &Sheet, at: Place<'_>) -> Ready {
+    let (tenant, person, now) = (at.tenant.clone(), order.person.clone(), at.now);
+    Ready {
+        id: ready::id(&tenant, &person, &plan.name, &sheet.key, now, 0),
+        tenant,
+        person,
+        plan: plan.name.clone(),
+        key: sheet.key.clone(),
+        opening: now,
+        channel: plan.channel,
+        silent: false,
+        attempt: 0,
+        due: now,
+        expires: now.plus(DAY_MS),
+        entries: sheet.entries.clone(),
+        more: sheet.more.clone(),
+        badge: None,
+    }
+}
+
+impl Studio {
+    pub(super) fn make(
+        &self,
+        order: &Order<'_>,
+        plan: &Plan,
+        known: &Known,
+        sheet: &Sheet,
+        at: Place<'_>,
+    ) -> anyhow::Result<Preview> {
+        let mut ready = ready(order, plan, sheet, at);
+        let unseen =
+            known.record.as_ref().and_then(|record| record.badge.as_ref()).map(|badge| badge.unseen.clone());
+        ready.badge = plan.badge.then(|| unseen.unwrap_or_default());
+        let mut remarks = self.remarks(order, plan, known, at);
+        let facts = Facts {
+            profile: open(&known.profile),
+            mutes: known.mutes.clone(),
+            notes: known.notes.clone(),
+            view: sheet.view.clone(),
+        };
+        let checked = match sheet.of {
+            Of::Example => Checked { told: ready.entries.clone(), left: Vec::new() },
+            Of::Waiting | Of::Subject => {
+                let checked = check::check(&ready, &facts, &sheet.world, &self.catalogue, at.now);
+                remarks.extend(checked.left.iter().filter_map(|(key, why)| left(&ready, *key, *why)));
+                whole(&ready, &checked)
+            }
+        };
+        let making = Making {
+            catalogue: &self.catalogue,
+            renderer: &self.renderer,
+            zones: &self.zones,
+            world: &sheet.world,
+            links: Some(&self.links),
+        };
+        let message = making.message(&ready, &facts, &checked)?;
+        let zone = self.zones.get_or_utc(known.profile.text(profile::ZONE));
+        let mut preview = Preview {
+            kind: order.kind.name.to_string(),
+            plan: plan.name.to_string(),
+            channel: plan.channel.to_string(),
+            of: sheet.of,
+            subjects: sheet.entries.iter().map(|entry| entry.subject.to_string()).collect(),
+            remarks,
+            headline: message.headline.clone(),
+            text: message.text.clone(),
+            date: look::instant(message.date, &zone),
+            to: String::new(),
+            from: String::new(),
+            preheader: String::new(),
+            headers: Vec::new(),
+            html: None,
+            cards: Vec::new(),
+        };
+        match &message.way {
+            Way::Mail(mail) => of_mail(&mut preview, &message, mail, known.profile.text(profile::EMAIL)),
+            Way::Push(push) => {
+                preview.to = devices(&known.profile);
+                preview.cards = cards(&message, push);
+            }
+        }
+        Ok(preview)
+    }
+
+    /// What stands against sending such a message to this person at all, and by which plan it goes instead.
+    fn remarks(&self, order: &Order<'_>, plan: &Plan, known: &Known, at: Place<'_>) -> Vec<String> {
+        let Known { profile, mutes, notes, .. } = known;
+        let reader = Reader { tenant: at.tenant, person: &order.person, profile, mutes, notes };
+        let barred = reachable(&reader, plan.channel).err();
+        let mut remarks: Vec<String> =
+            barred.map(|why| format!("nothing goes to them: {}", why.text())).into_iter().collect();
+        let theirs = self.catalogue.plans_for(order.kind, profile);
+        let other = theirs.into_iter().find(|other| other.channel == plan.channel && other.name != plan.name);
+        remarks.extend(
+            other.map(|other| format!("they are told this under `{}`, as their profile is", other.name)),
+        );
+        remarks
+    }
+}
+
+/// The profile as if nothing stood against the channel: what does is a remark.
+fn open(profile: &State) -> State {
+    let mut open = profile.clone();
+    for off in [profile::EMAIL_OFF, profile::PUSH_OFF] {
+        open.cells.remove(off);
+    }
+    let mut lacking = |name: &str, value: Value| {
+        open.cells.entry(name.into()).or_insert(Cell { version: 0, value: Some(value) });
+    };
+    if profile.text(profile::EMAIL).is_none() {
+        lacking(profile::EMAIL, Value::text(NOWHERE));
+    }
+    if device::of(profile).is_empty() {
+        lacking(&device::field(DEVICE), device::value(Platform::Ios, DEVICE));
+    }
+    open
+}
+
+/// All entries of a Ready: those that do not hold as they were.
+fn whole(ready: &Ready, checked: &Checked) -> Checked {
+    let held =
+        |entry: &ReadyEntry| checked.told.iter().find(|told| told.key == entry.key).unwrap_or(entry).clone();
+    Checked { told: ready.entries.iter().map(held).collect(), left: Vec::new() }
+}
+
+fn left(ready: &Ready, key: EntryKey, why: Why) -> Option<String> {
+    let entry = ready.entries.iter().find(|entry| entry.key == key)?;
+    Some(format!("{} would be left out now: {}", entry.subject, why.text()))
+}
+
+/// What a mail has, as it is written for the wire.
+fn of_mail(preview: &mut Preview, message: &Message, mail: &Mail, address: Option<&str>) {
+    preview.from.clone_from(&mail.from);
+    preview.preheader.clone_from(&mail.preheader);
+    preview.html = Some(mail.html.clone());
+    preview.to = address.map_or_else(|| "no address".to_owned(), look::masked);
+    match mime::write(message) {
+        Ok(written) => {
+            let mut headers = Read::parse(written.bytes).headers;
+            let to = headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("to"));
+            to.for_each(|(_, value)| value.clone_from(&preview.to));
+            preview.headers = headers;
+        }
+        Err(unfit) => preview.remarks.push(format!("such a mail cannot be written: {unfit}")),
+    }
+}
+
+/// A push as each platform has it, whatever devices the person has: no token is shown.
+fn cards(message: &Message, push: &Push) -> Vec<Card> {
+    let card = |platform: Platform| {
+        let device = Device { id: DEVICE.to_owned(), platform, token: "(token)".to_owned() };
+        let payload = push::payload(message, push, &device);
+        // Each platform has its words in a place of its own.
+        let shown = match platform {
+            Platform::Android => &payload["message"]["notification"],
+            Platform::Ios => &payload["aps"]["alert"],
+            Platform::Web => &payload,
+        };
+        let text = |name: &str| shown[name].as_str().unwrap_or_default().to_owned();
+        Card {
+            platform: platform.name().to_owned(),
+            title: text("title"),
+            body: text("body"),
+            image: shown["image"].as_str().map(str::to_owned),
+            opens: push.opens.clone(),
+            badge: push.badge,
+            payload,
+        }
+    };
+    Platform::ALL.map(card).into()
+}
+
+fn devices(profile: &State) -> String {
+    let devices = device::of(profile);
+    let named: Vec<String> = devices.iter().map(|device| format!("{device:?}")).collect();
+    if named.is_empty() { "no device".to_owned() } else { named.join(", ") }
+}
