@@ -1,6 +1,7 @@
-//! Browsers and their push service: `tests/node/push_service.cjs`, on npm's web-push-testing.
+//! Browsers and their push service: `tests/node/push_service.cjs`, on npm's web-push-testing; and the other programs in
+//! `tests/node`.
 
-use std::{ffi::OsString, fs, path::PathBuf};
+use std::{ffi::OsString, fs, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -88,6 +89,13 @@ impl PushService {
         let mut reply = reply.with_context(|| format!("the push service does not {what}"))?;
         Ok(reply.body_mut().read_json()?)
     }
+}
+
+/// One of the programs in `tests/node`, with what it stands on.
+pub fn node(program: &str) -> Result<Command> {
+    let mut command = Command::new("node");
+    command.env("NODE_PATH", modules()?).arg(root().join("tests/node").join(program));
+    Ok(command)
 }
 
 /// What npm has put among the build outputs.

@@ -18,7 +18,7 @@ mod registry;
 mod shared;
 mod tools;
 
-pub use browsers::{PushService, Subscribed};
+pub use browsers::{PushService, Subscribed, node};
 pub use cassandra::{Cassandra, CassandraOptions};
 pub use certificates::Certificates;
 pub use kafka::{Kafka, KafkaOptions, Secured, tool};

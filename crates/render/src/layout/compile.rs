@@ -3,9 +3,17 @@
 use std::collections::HashMap;
 
 use catalogue::problem::{Problem, Problems, Source};
-use mrml::prelude::{parser, render::RenderOptions};
+use mrml::{
+    mj_head::MjHeadChild,
+    mj_style::StyleInlineMode,
+    mjml::Mjml,
+    prelude::{parser, render::RenderOptions},
+};
 
-use crate::layout::scan::{Scanned, WORD, scan, word};
+use crate::layout::{
+    inline::Sheet,
+    scan::{Scanned, WORD, scan, word},
+};
 
 /// An HTML template, and where in its layout each tag was.
 pub struct Layout {
@@ -25,15 +33,33 @@ impl Layout {
 /// Compiles a layout.
 pub fn compile(source: Source<'_>) -> Result<Layout, Problems> {
     let scanned = scan(source)?;
-    let parsed = mrml::parse(&scanned.mjml)
+    let mut parsed = mrml::parse(&scanned.mjml)
         .map_err(|error| Problems::from(parse_problem(source, &scanned, &error)))?;
+    let sheet = inlined(&mut parsed.element, source)?;
     // No fonts from elsewhere, and no notes to ourselves.
     let options = RenderOptions { disable_comments: true, social_icon_origin: None, fonts: HashMap::new() };
     let html = parsed
         .element
         .render(&options)
         .map_err(|error| Problems::from(source.problem(1, 1, format!("no MJML: {error}"))))?;
-    put_back(source, &scanned, &html)
+    put_back(source, &scanned, &sheet.applied(&html))
+}
+
+/// Takes the styles that are to be inlined out of a layout.
+fn inlined(mjml: &mut Mjml, source: Source<'_>) -> Result<Sheet, Problem> {
+    let mut sheet = Sheet::default();
+    let Some(head) = &mut mjml.children.head else { return Ok(sheet) };
+    let mut read = Ok(());
+    head.children.retain(|child| match child {
+        MjHeadChild::MjStyle(style) if style.inline_mode() == StyleInlineMode::Inline => {
+            if read.is_ok() {
+                read = sheet.read(style.children(), source);
+            }
+            false
+        }
+        _ => true,
+    });
+    read.map(|()| sheet)
 }
 
 fn parse_problem(source: Source<'_>, scanned: &Scanned, error: &parser::Error) -> Problem {

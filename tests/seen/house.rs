@@ -1,0 +1,133 @@
+//! A real `tidings up` with a catalogue of the examples, and how a test talks to it.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use runtime::clock::Stopwatch;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long the process may take to open its page.
+const OPENING: Duration = Duration::from_secs(60);
+/// How long one request may take.
+const ANSWER: Duration = Duration::from_secs(30);
+const AGAIN: Duration = Duration::from_millis(50);
+
+pub struct House {
+    child: Child,
+    folder: TempDir,
+    pub address: String,
+    token: String,
+    agent: ureq::Agent,
+}
+
+/// A folder of the examples.
+pub fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name)
+}
+
+impl House {
+    /// Starts one, with some things set in its environment.
+    pub fn start(catalogue: &Path, settings: &[(&str, &str)]) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut command = Command::new(tests::binary()?);
+        command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.path());
+        command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
+        command.envs(settings.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("start the process")?;
+        let said = BufReader::new(child.stderr.take().context("no standard error")?);
+        let agent = ureq::Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false);
+        let (address, token) = (String::new(), String::new());
+        let mut house = Self { child, folder, address, token, agent: agent.max_redirects(0).build().into() };
+        house.open(said)?;
+        Ok(house)
+    }
+
+    /// Waits until the process says that it is ready, and reads where it is.
+    fn open(&mut self, said: BufReader<std::process::ChildStderr>) -> Result<()> {
+        let (sender, lines) = mpsc::sync_channel(10_000);
+        std::thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let mut before = Vec::new();
+        loop {
+            match lines.recv_timeout(OPENING) {
+                Ok(line) if line.starts_with("ready") => break,
+                Ok(line) => before.push(line),
+                Err(_) => bail!("the process did not open: {}", before.join("\n")),
+            }
+        }
+        // Somebody has to hear the rest, or the process would wait for that.
+        std::thread::spawn(move || lines.iter().for_each(drop));
+        let note: Value = serde_json::from_slice(&fs::read(self.folder.path().join("admin.json"))?)?;
+        self.address = note["address"].as_str().context("no address")?.to_owned();
+        self.token = note["token"].as_str().context("no token")?.to_owned();
+        Ok(())
+    }
+
+    /// Says things: facts or changes, all of which are taken.
+    pub fn say(&self, path: &str, lines: &[Value]) -> Result<()> {
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let request = self.agent.post(format!("{}{path}", self.address));
+        let mut answer = request.header("content-type", "application/x-ndjson").send(lines)?;
+        let text = answer.body_mut().read_to_string()?;
+        ensure!(answer.status() == 202 && text.contains("\"rejected\":[]"), "{path}: {text}");
+        Ok(())
+    }
+
+    /// Has everybody's windows of a plan told now, when all that was said has come to them.
+    pub fn release(&self, plan: &str) -> Result<()> {
+        let mut idle = 0;
+        waited("the rooms", || {
+            let stages = self.asked("/admin/stages")?;
+            let lags = || stages.as_array().into_iter().flatten().map(|stage| &stage["lag"]);
+            // Looked at one after the other: only what is so twice is so.
+            idle = if lags().count() > 0 && lags().all(|lag| *lag == 0) { idle + 1 } else { 0 };
+            Ok((idle == 2).then_some(()))
+        })?;
+        self.ordered("/admin/release", &json!({"plan": plan})).map(drop)
+    }
+
+    /// What one of the paths of the command line answers.
+    pub fn asked(&self, path: &str) -> Result<Value> {
+        let request = self.agent.get(format!("{}{path}", self.address));
+        let mut answer = request.header("authorization", format!("Bearer {}", self.token)).call()?;
+        let text = answer.body_mut().read_to_string()?;
+        ensure!(answer.status() == 200, "{path}: {text}");
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// The same, of what is posted.
+    pub fn ordered(&self, path: &str, what: &Value) -> Result<Value> {
+        let request = self.agent.post(format!("{}{path}", self.address));
+        let request = request.header("authorization", format!("Bearer {}", self.token));
+        let mut answer = request.send_json(what)?;
+        let text = answer.body_mut().read_to_string()?;
+        ensure!(answer.status() == 200, "{path}: {text}");
+        Ok(serde_json::from_str(&text)?)
+    }
+}
+
+/// Asks again until there is an answer, for as long as a busy machine may need.
+pub fn waited<T>(what: &str, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let watch = Stopwatch::start();
+    while watch.elapsed() < OPENING {
+        if let Some(answer) = ask()? {
+            return Ok(answer);
+        }
+        std::thread::park_timeout(AGAIN);
+    }
+    bail!("waited in vain for {what}")
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,88 @@
+//! Programs of others that say what they think of a mail: dkimpy, SpamAssassin, linters, and a browser.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use engines::{node, python};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// For each signature of a mail the selector and whether dkimpy finds that it holds, by these records of the DNS.
+pub fn signatures(mail: &Path, dns: &Path) -> Result<BTreeMap<String, bool>> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/dkim_verify.py");
+    said(Command::new(python()?).args([&program, mail, dns]))
+}
+
+/// What SpamAssassin says of a mail without asking anybody: its points, and the rules that gave them.
+pub fn points(mail: &Path) -> Result<(f64, String)> {
+    let mut command = Command::new("spamassassin");
+    let output =
+        command.args(["--local", "--nocreate-prefs", "--test-mode"]).stdin(fs::File::open(mail)?).output();
+    let output = output.context("spamassassin is missing: `setup/prepare.sh test` installs it")?;
+    let text = String::from_utf8_lossy(&output.stdout).replace("\n\t", " ");
+    let status = text.lines().find_map(|line| line.strip_prefix("X-Spam-Status: "));
+    let status = status.with_context(|| format!("no status: {}", String::from_utf8_lossy(&output.stderr)))?;
+    let score = status.split_whitespace().find_map(|word| word.strip_prefix("score="));
+    Ok((score.context("no score")?.parse()?, status.to_owned()))
+}
+
+/// What linters find wrong, by file.
+pub fn lint(files: &[PathBuf]) -> Result<BTreeMap<String, Vec<String>>> {
+    said(node("mail_lint.cjs")?.args(files))
+}
+
+/// A page at one width, by day or by night, as Chromium has it.
+#[derive(Debug, Deserialize)]
+pub struct Look {
+    pub name: String,
+    pub width: u32,
+    pub scheme: String,
+    /// How much wider it is than the screen.
+    pub overflow: i64,
+    /// How light its ground is, from 0 to 1.
+    pub ground: f64,
+    pub texts: Vec<Text>,
+    pub links: Vec<Option<String>>,
+    pub images: Vec<Image>,
+    /// Elements that have no place in a mail.
+    pub strange: Vec<String>,
+    /// What stands in it and is not shown: the line beside the headline.
+    pub preview: String,
+    pub schemes: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Text {
+    pub text: String,
+    /// Of its colour and what is behind it, as WCAG counts.
+    pub contrast: f64,
+    /// Colour, size, font and the like.
+    pub look: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Image {
+    pub alt: Option<String>,
+    pub width: Option<String>,
+    pub wide: i64,
+}
+
+/// What pages look like at some widths, by day and by night. `TIDINGS_PICTURES` names a folder for pictures of all.
+pub fn looks(files: &[PathBuf], widths: &[u32]) -> Result<Vec<Look>> {
+    let widths: Vec<String> = widths.iter().map(ToString::to_string).collect();
+    let pictures = std::env::var_os("TIDINGS_PICTURES").unwrap_or_else(|| "-".into());
+    said(node("look.cjs")?.arg(widths.join(",")).arg(pictures).args(files))
+}
+
+/// The JSON that a program prints.
+pub fn said<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output()?;
+    ensure!(status.success(), "{status}: {}", String::from_utf8_lossy(&stderr));
+    let said: Value = serde_json::from_slice(&stdout).context("what it said")?;
+    Ok(serde_json::from_value(said)?)
+}

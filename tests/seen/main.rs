@@ -1,0 +1,7 @@
+//! What people see: mails as mailboxes, filters and linters take them, and what browsers show.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod house;
+mod judges;
+mod mails;
