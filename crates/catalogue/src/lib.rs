@@ -47,7 +47,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Channel, Kind, PlanName, State, SubjectRef,
-    person::profile,
     plan::{Plan, Plans},
 };
 
@@ -102,7 +101,7 @@ impl Catalogue {
     /// the one that the person prefers, else the first.
     pub fn plans_for(&self, kind: &KindDef, profile: &State) -> Vec<&Plan> {
         let of_channel = |channel: Channel| {
-            let preferred = preferred(channel, profile);
+            let preferred = profile.text(channel.plan());
             let offered = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
             let mut offered = offered.filter(|plan| plan.channel == channel);
             let mut chosen = offered.clone().filter(|plan| Some(plan.name.as_str()) == preferred);
@@ -135,13 +134,5 @@ impl Catalogue {
     pub fn name_of<'s>(&self, subject: &SubjectRef, state: &'s State) -> Option<&'s str> {
         let called = self.subjects.get(subject.kind())?.called.as_ref()?;
         state.text(called).filter(|name| !name.trim().is_empty())
-    }
-}
-
-/// The plan that a person prefers on a channel, as their profile names it.
-fn preferred(channel: Channel, profile: &State) -> Option<&str> {
-    match channel {
-        Channel::Email => profile.text(profile::EMAIL_PLAN),
-        Channel::Push => profile.text(profile::PUSH_PLAN),
     }
 }

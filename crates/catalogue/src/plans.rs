@@ -83,8 +83,9 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         None => Vec::new(),
     };
     let holds = holds::read(reader, &fields);
-    if let Some(node) = fields.get("badge").filter(|_| channel == Some(Channel::Email)) {
-        reader.problem(node.at, "`badge` is of channel `push`, and this plan is of `email`");
+    if let Some(node) = fields.get("badge").filter(|_| channel != Some(Channel::Push)) {
+        let own = channel.map_or("none", Channel::name);
+        reader.problem(node.at, format!("`badge` is of channel `push`, and this plan is of `{own}`"));
     }
     let Holds { urgent, online, badge, quiet, follows, counts_on } = holds?;
     let (follows, followed) = follows.unzip();
@@ -122,7 +123,7 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
 fn words(reader: &mut Reader<'_>, fields: &Fields<'_>, channel: Channel) -> Option<Words> {
     let (foreign, of) = match channel {
         Channel::Email => (&pushes::KEYS, Channel::Push),
-        Channel::Push => (&mails::KEYS, Channel::Email),
+        Channel::Push | Channel::Hook(_) => (&mails::KEYS, Channel::Email),
     };
     let strange: Vec<_> = foreign.iter().filter_map(|name| Some((name, fields.get(name)?.at))).collect();
     for (name, at) in &strange {
@@ -130,7 +131,7 @@ fn words(reader: &mut Reader<'_>, fields: &Fields<'_>, channel: Channel) -> Opti
     }
     let words = match channel {
         Channel::Email => mails::read(reader, fields).map(Words::Mail),
-        Channel::Push => pushes::read(reader, fields).map(Words::Push),
+        Channel::Push | Channel::Hook(_) => pushes::read(reader, fields).map(Words::Push),
     };
     words.filter(|_| strange.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Pushes: the words of a plan on the push channel, all of them in the catalogue itself.
+//! Pushes: the words of a plan on the push channel, all of them in the catalogue itself. Hooks have the same words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::{
     subjects::SubjectType,
 };
 
-/// Keys of a plan that only pushes have.
+/// Keys of a plan that only pushes and hooks have.
 pub(crate) const KEYS: [&str; 4] = ["body", "longer", "image", "opens"];
 
 /// How a plan's pushes read; each is a template.

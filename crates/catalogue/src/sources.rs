@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use model::person::{mutes, profile};
+use model::{
+    hook::Hook,
+    person::{mutes, profile},
+};
 
 use crate::{
     hash::Canonical,
@@ -64,7 +67,27 @@ pub enum Telling {
 }
 
 /// The fields of a profile that may be stated from outside.
-pub const PROFILE_FIELDS: [&str; 10] = [
+pub const PROFILE_FIELDS: [&str; OWN_FIELDS.len() + 3 * Hook::ALL.len()] = {
+    let mut all = [""; OWN_FIELDS.len() + 3 * Hook::ALL.len()];
+    let mut at = 0;
+    while at < OWN_FIELDS.len() {
+        all[at] = OWN_FIELDS[at];
+        at += 1;
+    }
+    let mut of = 0;
+    while of < Hook::ALL.len() {
+        let hook = Hook::ALL[of];
+        all[at] = hook.name();
+        all[at + 1] = hook.off();
+        all[at + 2] = hook.plan();
+        at += 3;
+        of += 1;
+    }
+    all
+};
+
+/// Beside those of hooks.
+const OWN_FIELDS: [&str; 10] = [
     profile::ZONE,
     profile::EMAIL,
     profile::NAME,

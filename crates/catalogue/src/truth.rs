@@ -216,11 +216,13 @@ pub fn reachable(reader: &Reader<'_>, channel: Channel) -> Result<(), Why> {
     if reader.notes.flag(notes::ERASED) {
         return Err(Why::Erased);
     }
-    match channel {
-        Channel::Email if reader.profile.flag(profile::EMAIL_OFF) => Err(Why::Unsubscribed),
-        Channel::Email if reader.profile.text(profile::EMAIL).is_none() => Err(Why::NoAddress),
-        Channel::Push if reader.profile.flag(profile::PUSH_OFF) => Err(Why::Unsubscribed),
-        Channel::Push if device::of(reader.profile).is_empty() => Err(Why::NoAddress),
-        Channel::Email | Channel::Push => Ok(()),
+    if reader.profile.flag(channel.off()) {
+        return Err(Why::Unsubscribed);
     }
+    let has_address = match channel {
+        Channel::Email => reader.profile.text(profile::EMAIL).is_some(),
+        Channel::Push => !device::of(reader.profile).is_empty(),
+        Channel::Hook(hook) => reader.profile.text(hook.name()).is_some(),
+    };
+    if has_address { Ok(()) } else { Err(Why::NoAddress) }
 }

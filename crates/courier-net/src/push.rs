@@ -1,16 +1,12 @@
 //! Pushes to the world: Apple's devices by APNs, Android's by FCM, browsers and whoever speaks like them by Web Push.
 //!
 //! [`pusher`] takes a message to all devices of a person; [`apns`], [`fcm`] and [`web`] are one service each: what it is
-//! told, and what its answers mean. Below them are `http`, a client that knows whether a request may have arrived, with
-//! `connector` and `guard` for addresses that strangers make up; `jwt`, by which we say who we are; and `encrypt`, since a
-//! browser's service may not read what it carries.
+//! told, and what its answers mean. Below them are `jwt`, by which we say who we are, and `encrypt`, since a browser's
+//! service may not read what it carries.
 
 pub mod apns;
-mod connector;
 mod encrypt;
 pub mod fcm;
-mod guard;
-mod http;
 mod jwt;
 pub mod pusher;
 mod service;

@@ -2,12 +2,13 @@
 //!
 //! [`port`] is the contract: hand a message over, ask once before the point of no return, and be able to
 //! say afterwards what became of it. [`mime`] is what a mail looks like on the wire, [`push`] what a
-//! device of each platform is given. [`outbox`] is the
+//! device of each platform is given, [`call`] what a hook is. [`outbox`] is the
 //! engine that needs nothing: a folder of mails that one can look at. [`conformance`] is the list of
 //! promises, [`lying`] a courier that breaks each of them.
 
 pub mod port;
 
+pub mod call;
 pub mod mime;
 pub mod push;
 
@@ -18,4 +19,4 @@ pub mod outbox;
 #[cfg(test)]
 mod tests;
 
-pub use port::{Courier, CourierError, Gate, Handed, Mail, Message, Outcome, Push, Way};
+pub use port::{Call, Courier, CourierError, Gate, Handed, Mail, Message, Outcome, Push, Told, Way};

@@ -16,9 +16,11 @@ use lettre::{
     },
 };
 use model::device::Device;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
+    call,
     port::{self, Message, Way},
     push,
 };
@@ -83,6 +85,7 @@ pub fn write(message: &Message) -> Result<Written, Unfit> {
     match &message.way {
         Way::Mail(mail) => write_mail(message, mail),
         Way::Push(push) => write_push(message, push),
+        Way::Call(call) => write_call(message, call),
     }
 }
 
@@ -99,12 +102,6 @@ fn write_mail(message: &Message, way: &port::Mail) -> Result<Written, Unfit> {
 /// A push as a mail to its devices, with what each of them is given beside its words: for whoever looks into the
 /// outbox, and for nobody else.
 fn write_push(message: &Message, push: &port::Push) -> Result<Written, Unfit> {
-    let payloads = serde_json::to_string_pretty(&push::payloads(message, push));
-    let payloads = payloads.map_err(|_| Unfit::new("body", "cannot be written"))?;
-    if payloads.len() + message.text.len() > BODY_BYTES_MAX {
-        return Err(Unfit::new("body", "too long"));
-    }
-    let from = header::mailbox("from", "push@tidings.invalid")?;
     let to = |device: &Device| {
         header::mailbox("device", &format!("{}@{}.invalid", device.id, device.platform.name()))
     };
@@ -112,10 +109,28 @@ fn write_push(message: &Message, push: &port::Push) -> Result<Written, Unfit> {
     if to.is_empty() {
         return Err(Unfit::new("device", "there is none"));
     }
-    let silent = push.silent.then(|| (SILENT_HEADER.to_owned(), "yes".to_owned()));
+    shown(message, &push::payloads(message, push), to, push.silent)
+}
+
+/// The call of a hook as a mail to whoever is behind it, in the same manner.
+fn write_call(message: &Message, call: &port::Call) -> Result<Written, Unfit> {
+    let to = header::mailbox("hook", &format!("somebody@{}.invalid", call.hook.name()))?;
+    let payload = json!({"address": call.address, "body": call::payload(message, call)});
+    shown(message, &payload, vec![to], call.silent)
+}
+
+/// What is no mail, as one.
+fn shown(message: &Message, json: &Value, to: Vec<Mailbox>, silent: bool) -> Result<Written, Unfit> {
+    let text = serde_json::to_string_pretty(json).map_err(|_| Unfit::new("body", "cannot be written"))?;
+    if text.len() + message.text.len() > BODY_BYTES_MAX {
+        return Err(Unfit::new("body", "too long"));
+    }
+    let channel = message.channel().name();
+    let from = header::mailbox("from", &format!("{channel}@tidings.invalid"))?;
+    let silent = silent.then(|| (SILENT_HEADER.to_owned(), "yes".to_owned()));
     let json = ContentType::parse("application/json").map_err(|_| Unfit::new("body", "cannot be written"))?;
-    let headers = std::iter::once((CHANNEL_HEADER.to_owned(), "push".to_owned())).chain(silent);
-    finished(message, from, to, &headers.collect::<Vec<_>>(), part(json, &payloads)?)
+    let headers = std::iter::once((CHANNEL_HEADER.to_owned(), channel.to_owned())).chain(silent);
+    finished(message, from, to, &headers.collect::<Vec<_>>(), part(json, &text)?)
 }
 
 /// The bytes, with the plain words and one more form of them.

@@ -4,7 +4,9 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use model::{Channel, Millis, ReadyId, Tenant, device::Device};
+use model::{
+    Channel, Kind, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant, device::Device, hook::Hook,
+};
 
 /// One rendered message. From the same facts the same bytes.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,9 +15,9 @@ pub struct Message {
     pub ready: ReadyId,
     /// Derived from the Ready, so that a repeated message is the same message to whoever receives it.
     pub message_id: String,
-    /// The mail's subject line, or what a push is called.
+    /// The mail's subject line, or what a push or a call is called.
     pub headline: String,
-    /// In plain words: of a mail its text part, of a push what it says.
+    /// In plain words: of a mail its text part, of a push or a call what it says.
     pub text: String,
     /// When it was due: the mail's date, the same at every try.
     pub date: Millis,
@@ -27,6 +29,7 @@ pub struct Message {
 pub enum Way {
     Mail(Mail),
     Push(Push),
+    Call(Call),
 }
 
 /// What a mail has.
@@ -61,6 +64,39 @@ pub struct Push {
     pub expires: Millis,
 }
 
+/// What the call of a hook has.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Call {
+    pub hook: Hook,
+    /// Where it goes.
+    pub address: String,
+    pub person: Person,
+    pub plan: PlanName,
+    /// More words, where there is room for them; empty: those it has.
+    pub longer: String,
+    /// The address of a picture.
+    pub image: Option<String>,
+    /// The address of what it opens.
+    pub opens: Option<String>,
+    /// Nobody is to be disturbed by it.
+    pub silent: bool,
+    /// What it tells, for programs.
+    pub told: Vec<Told>,
+    /// From here on nobody wants it any more.
+    pub expires: Millis,
+}
+
+/// One thing that a call tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
+    /// The section's title.
+    pub section: String,
+    pub kind: Kind,
+    pub subject: SubjectRef,
+    /// It may have been told before.
+    pub maybe: bool,
+}
+
 // An address never reaches a log by accident.
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,7 +118,16 @@ impl Message {
     pub fn mail(&self) -> Option<&Mail> {
         match &self.way {
             Way::Mail(mail) => Some(mail),
-            Way::Push(_) => None,
+            Way::Push(_) | Way::Call(_) => None,
+        }
+    }
+
+    /// By which channel it goes.
+    pub fn channel(&self) -> Channel {
+        match &self.way {
+            Way::Mail(_) => Channel::Email,
+            Way::Push(_) => Channel::Push,
+            Way::Call(call) => Channel::Hook(call.hook),
         }
     }
 }
@@ -96,6 +141,9 @@ pub trait Gate: Send + Sync {
     /// The token of a device reaches nobody any more, and never will. Said each time it is found out, before the
     /// hand-over ends.
     async fn gone(&self, _device: &Device) {}
+
+    /// Nobody is behind the address of this call any more, and nobody will be. Said as the other.
+    async fn left(&self, _call: &Call) {}
 }
 
 /// What became of a hand-over.

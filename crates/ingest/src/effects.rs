@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Cell, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Kind, Mark, Millis, Person, Row, State,
-    SubjectRef, Tenant, Value, What,
+    Cell, Channel, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Kind, Mark, Millis, Person, Row,
+    State, SubjectRef, Tenant, Value, What,
     entry::DayKey,
     partition::Partitions,
     person::{
@@ -100,16 +100,10 @@ impl Questions {
 /// What of a profile goes on a topic: what windows depend on. Names, addresses and places stay in the store,
 /// where they can be erased.
 fn without_addresses(mut state: State) -> State {
-    const OPEN: [&str; 7] = [
-        profile::ZONE,
-        profile::LANGUAGE,
-        profile::EMAIL_OFF,
-        profile::EMAIL_PLAN,
-        profile::PUSH_OFF,
-        profile::PUSH_PLAN,
-        profile::QUIET,
-    ];
-    state.cells.retain(|field, _| OPEN.contains(&&**field));
+    const OPEN: [&str; 3] = [profile::ZONE, profile::LANGUAGE, profile::QUIET];
+    let wished =
+        |field: &str| Channel::ALL.iter().any(|channel| channel.off() == field || channel.plan() == field);
+    state.cells.retain(|field, _| OPEN.contains(&&**field) || wished(field));
     state
 }
 

@@ -7,16 +7,20 @@ use catalogue::{
 use model::{
     Cell, Channel, State,
     civil::Zones,
+    hook::Hook,
     person::{
         notes::{ERASED, FULL_DAY},
-        profile::{EMAIL, EMAIL_OFF, EMAIL_PLAN, LANGUAGE, PLACE, PUSH_OFF, PUSH_PLAN, QUIET, ZONE},
+        profile::{EMAIL, LANGUAGE, PLACE, QUIET, ZONE},
     },
     plan::Hours,
 };
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::admit::{Refused, pointer, quoted, refuse, unknown_field};
 
+/// Bytes of an address of a hook.
+const ADDRESS_BYTES_MAX: usize = 2_048;
 /// Bytes of an address, by RFC 5321: 256 with its angle brackets.
 const EMAIL_BYTES_MAX: usize = 254;
 const LOCAL_PART_BYTES_MAX: usize = 64;
@@ -56,20 +60,23 @@ fn value_of(
     zones: &Zones,
     catalogue: &Catalogue,
 ) -> Result<Option<model::Value>, String> {
+    let is_off = Channel::ALL.iter().any(|channel| channel.off() == field);
     match (field, value) {
         (_, Value::Null) => Ok(None),
-        (EMAIL_OFF | PUSH_OFF, Value::Bool(flag)) => Ok(Some(model::Value::Flag(*flag))),
-        (EMAIL_OFF | PUSH_OFF, _) => Err("it is not true or false".to_owned()),
+        (_, Value::Bool(flag)) if is_off => Ok(Some(model::Value::Flag(*flag))),
+        _ if is_off => Err("it is not true or false".to_owned()),
         (PLACE, value) => place(value).map(Some),
         (_, Value::String(text)) => {
             match field {
                 ZONE => zone(text, zones),
                 EMAIL => mailbox(text),
-                EMAIL_PLAN => plan(text, Channel::Email, catalogue),
-                PUSH_PLAN => plan(text, Channel::Push, catalogue),
                 LANGUAGE => language(text),
                 QUIET => hours(text),
-                _ => name(text),
+                _ => match Channel::ALL.into_iter().find(|channel| channel.plan() == field) {
+                    Some(channel) => plan(text, channel, catalogue),
+                    None if Hook::parse(field).is_some() => address(text),
+                    None => name(text),
+                },
             }?;
             Ok(Some(model::Value::text(text)))
         }
@@ -142,6 +149,24 @@ fn is_label(label: &str) -> bool {
         && label.chars().all(inside)
         && !label.starts_with('-')
         && !label.ends_with('-')
+}
+
+/// Whether a hook could be called there. Whether it may be is found out when it is: a name leads elsewhere by then. No
+/// complaint quotes it, for who knows such an address may call it too.
+fn address(text: &str) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("it is no address of a hook: {what}"));
+    if text.len() > ADDRESS_BYTES_MAX {
+        return wrong("too long");
+    }
+    if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return wrong("a blank or a control character");
+    }
+    match Url::parse(text) {
+        Ok(url) if url.scheme() != "https" => wrong("it does not begin with `https://`"),
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => wrong("it has a user in it"),
+        Ok(url) if url.has_host() => Ok(()),
+        _ => wrong("it cannot be read"),
+    }
 }
 
 fn language(text: &str) -> Result<(), String> {

@@ -16,7 +16,8 @@
 //! - *Window*: a person's open stretch under a plan.
 //! - *Act*: what somebody does to a window by hand: they release it or cancel it.
 //! - *Ready*: what is due for one person on one channel.
-//! - *Message*: one mail or push, rendered. *Headline*: a mail's subject line.
+//! - *Hook*: a channel that is a request to an address of the person's own.
+//! - *Message*: one mail, push or call of a hook, rendered. *Headline*: a mail's subject line.
 //! - *Delivery*: what became of a message.
 //! - *Feedback*: what the person did: read, cleared, opened, came online.
 //! - *Fate*: why an entry was or was not told.
@@ -58,6 +59,7 @@ mod due;
 mod escalate;
 pub mod habit;
 pub mod hold;
+pub mod hook;
 pub mod person;
 pub mod ready;
 pub mod window;

@@ -3,22 +3,52 @@
 
 use std::fmt;
 
-use crate::{entry::EntryKey, id::ReadyId, time::Millis};
+use crate::{entry::EntryKey, hook::Hook, id::ReadyId, person::profile, time::Millis};
 
 /// A way to reach a person.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Channel {
     Email,
     Push,
+    /// A request to an address.
+    Hook(Hook),
 }
 
 impl Channel {
-    pub const ALL: [Self; 2] = [Self::Email, Self::Push];
+    pub const ALL: [Self; 2 + Hook::ALL.len()] = {
+        let mut all = [Self::Email; 2 + Hook::ALL.len()];
+        all[1] = Self::Push;
+        let mut at = 0;
+        while at < Hook::ALL.len() {
+            all[2 + at] = Self::Hook(Hook::ALL[at]);
+            at += 1;
+        }
+        all
+    };
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Email => "email",
             Self::Push => "push",
+            Self::Hook(hook) => hook.name(),
+        }
+    }
+
+    /// The profile's flag: nothing on this channel, please.
+    pub fn off(self) -> &'static str {
+        match self {
+            Self::Email => profile::EMAIL_OFF,
+            Self::Push => profile::PUSH_OFF,
+            Self::Hook(hook) => hook.off(),
+        }
+    }
+
+    /// The profile's field of the plan by which the person wants it, of those that a kind offers.
+    pub fn plan(self) -> &'static str {
+        match self {
+            Self::Email => profile::EMAIL_PLAN,
+            Self::Push => profile::PUSH_PLAN,
+            Self::Hook(hook) => hook.plan(),
         }
     }
 

@@ -133,7 +133,7 @@ impl Renderer {
         };
         match plan.channel {
             Channel::Email => self.mail(&input).map(drop),
-            Channel::Push => self.push(&input).map(drop),
+            Channel::Push | Channel::Hook(_) => self.push(&input).map(drop),
         }
     }
 }

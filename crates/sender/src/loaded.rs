@@ -1,8 +1,9 @@
 //! What a batch of Readys needs to know, so that each thing is read once.
 
 use catalogue::truth;
+use courier::Call;
 use model::{
-    Cell, State,
+    Cell, State, Value,
     device::{self, Device},
     entry::DayKey,
     ready::Ready,
@@ -52,11 +53,17 @@ pub(crate) fn days_of(ready: &Ready) -> Vec<DayKey> {
 /// What takes a device out of a profile as it was read: a removal that is newer than that very registration, and older
 /// than any that comes after it. None if it is not there, or with another token by now.
 pub(crate) fn left(profile: &State, device: &Device) -> Option<State> {
-    let name = device::field(&device.id);
-    let cell = profile.cells.get(name.as_str())?;
-    (cell.value.as_ref() == Some(&device::value(device.platform, &device.token))).then(|| {
-        let mut state = State::default();
-        state.set(&name, Cell { version: cell.version + 1, value: None });
-        state
-    })
+    without(profile, &device::field(&device.id), &device::value(device.platform, &device.token))
+}
+
+/// The same for the address of a hook.
+pub(crate) fn unhooked(profile: &State, call: &Call) -> Option<State> {
+    without(profile, call.hook.name(), &Value::text(&call.address))
+}
+
+fn without(profile: &State, field: &str, value: &Value) -> Option<State> {
+    let cell = profile.cells.get(field).filter(|cell| cell.value.as_ref() == Some(value))?;
+    let mut state = State::default();
+    state.set(field, Cell { version: cell.version + 1, value: None });
+    Some(state)
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
-use courier::{Mail, Message, Push, Way};
+use courier::{Call, Mail, Message, Push, Told, Way};
 use model::{
     Channel, Kind, Millis, Reason, State, SubjectRef, Tenant, World, badge,
     civil::Zones,
     device::{self, Platform},
+    hook::Hook,
     person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
@@ -56,6 +57,7 @@ impl Making<'_> {
             _ if ready.is_badge() => Ok((String::new(), String::new(), badge_only(ready, facts))),
             Channel::Email => self.mail(ready, facts, &input),
             Channel::Push => self.push(ready, facts, checked, &input),
+            Channel::Hook(hook) => self.call(hook, ready, facts, &input),
         }
         .with_context(|| format!("plan {}", ready.plan))?;
         let message_id = message_id(ready, sender_of(ready, self.catalogue));
@@ -101,6 +103,39 @@ impl Making<'_> {
         };
         Ok((rendered.headline, rendered.body, Way::Push(push)))
     }
+
+    fn call(
+        &self,
+        hook: Hook,
+        ready: &Ready,
+        facts: &Facts,
+        input: &MailInput<'_>,
+    ) -> anyhow::Result<(String, String, Way)> {
+        let rendered = self.renderer.push(input)?;
+        let call = Call {
+            hook,
+            address: facts.profile.text(hook.name()).context("no address")?.to_owned(),
+            person: ready.person.clone(),
+            plan: ready.plan.clone(),
+            longer: rendered.longer,
+            image: rendered.image,
+            opens: rendered.opens,
+            silent: ready.silent,
+            told: input.sections.iter().flat_map(told).collect(),
+            expires: ready.expires,
+        };
+        Ok((rendered.headline, rendered.body, Way::Call(call)))
+    }
+}
+
+/// What a section tells, for programs.
+fn told(section: &SectionInput<'_>) -> impl Iterator<Item = Told> {
+    section.items.iter().map(|item| Told {
+        section: section.title.to_owned(),
+        kind: item.kind.clone(),
+        subject: item.subject.clone(),
+        maybe: item.maybe,
+    })
 }
 
 /// The number on the app's icon once this is told: what was told before and not seen, and what is told now. Marks of

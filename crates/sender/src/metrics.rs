@@ -11,6 +11,7 @@ pub struct SenderMetrics {
     pub quarantined_total: IntCounterVec,
     pub hand_over_seconds: HistogramVec,
     pub devices_gone_total: IntCounterVec,
+    pub hooks_gone_total: IntCounterVec,
 }
 
 impl SenderMetrics {
@@ -40,6 +41,11 @@ impl SenderMetrics {
                 "tidings_sender_devices_gone_total",
                 "Devices of which a push service says that it reaches them no more; they leave the profile.",
                 &["platform"],
+            )?,
+            hooks_gone_total: metrics.counter(
+                "tidings_sender_hooks_gone_total",
+                "Addresses of hooks of which whoever answers there says that nobody is; they leave the profile.",
+                &["channel"],
             )?,
         })
     }

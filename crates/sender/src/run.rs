@@ -13,7 +13,7 @@ use std::{
 use anyhow::Context as _;
 use async_trait::async_trait;
 use catalogue::Catalogue;
-use courier::{Courier, Gate, Handed, Message};
+use courier::{Call, Courier, Gate, Handed, Message};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::join_all};
 use model::{
     Fact, Millis, Row, State, Tenant, World,
@@ -25,6 +25,7 @@ use model::{
     partition::Partitions,
     ready::Ready,
 };
+use prometheus::IntCounter;
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, crash};
 use store::{Claim, Claimed, Journalled, Record, Recorded, StateKey, Store, StoreError, world};
@@ -38,7 +39,7 @@ use wire::{Inbox, topics};
 use crate::{
     check::{self, Checked, Facts},
     config::{Config, GOODBYE, GROUP, SLOW_MS, TRIES, retry_ms},
-    loaded::{by_three, days_of, keys_of, left, wanted},
+    loaded::{by_three, days_of, keys_of, left, unhooked, wanted},
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
     past::{Past, is_alone, past},
@@ -409,17 +410,30 @@ impl Gate for ClaimGate<'_> {
     }
 
     async fn gone(&self, device: &Device) {
-        if let Err(error) = self.leave(device).await {
-            tracing::warn!(ready = %self.ready.id, error = format!("{error:#}"), "a device that is gone stays for now");
-        }
+        let gone = &self.desk.ports.metrics.devices_gone_total;
+        self.part(left(self.profile, device), gone.with_label_values(&[device.platform.name()])).await;
+    }
+
+    async fn left(&self, call: &Call) {
+        let gone = &self.desk.ports.metrics.hooks_gone_total;
+        self.part(unhooked(self.profile, call), gone.with_label_values(&[call.hook.name()])).await;
     }
 }
 
 impl ClaimGate<'_> {
-    /// Takes a device out of its person's profile, stored and then announced. Only as it was when it was read: one that
-    /// says its token anew is newer.
-    async fn leave(&self, device: &Device) -> anyhow::Result<()> {
-        let Some(state) = left(self.profile, device) else { return Ok(()) };
+    async fn part(&self, state: Option<State>, counts: IntCounter) {
+        let Some(state) = state else { return };
+        match self.leave(state).await {
+            Ok(()) => counts.inc(),
+            Err(error) => {
+                tracing::warn!(ready = %self.ready.id, error = format!("{error:#}"), "what reaches nobody any more stays for now");
+            }
+        }
+    }
+
+    /// Takes what reaches nobody out of its person's profile, stored and then announced. Only as it was when it was
+    /// read: what was said anew since is newer.
+    async fn leave(&self, state: State) -> anyhow::Result<()> {
         let Ready { tenant, person, .. } = self.ready;
         let ports = &self.desk.ports;
         let key = StateKey::Person(tenant.clone(), person.clone());
@@ -427,7 +441,6 @@ impl ClaimGate<'_> {
         let fact = Fact::Profile { tenant: tenant.clone(), person: person.clone(), state };
         let record = report::person_record(&Inbox::Fact(fact), ports.partitions)?;
         ports.topics.append(vec![record]).await.context("the inbox")?;
-        ports.metrics.devices_gone_total.with_label_values(&[device.platform.name()]).inc();
         Ok(())
     }
 

@@ -116,14 +116,14 @@ fn mail(expected: &ExpectedMail, found: &Mail) -> Comparison {
     let sections: Vec<String> = found.sections.iter().map(Section::said).collect();
     let wanted = if expected.sections.is_empty() { &sections } else { &expected.sections };
     comparison.lists("section", wanted, &sections);
-    if found.channel == Channel::Push {
+    if found.channel != Channel::Email {
         let sound = |silent| if silent { "none" } else { "one" };
         comparison.same("sound", sound(expected.silent), sound(found.silent));
     }
     let readers = match found.channel {
         Channel::Email => vec![("text", plain(&found.text)), ("html", visible(&found.html))],
-        // With what the devices are given.
-        Channel::Push => vec![("text", plain(&format!("{} {}", found.text, found.html)))],
+        // With what the devices, or whoever is behind a hook, are given.
+        Channel::Push | Channel::Hook(_) => vec![("text", plain(&format!("{} {}", found.text, found.html)))],
     };
     for (part, body) in &readers {
         // The books say what the mail tells; what the reader gets must agree. A push has no room for titles.

@@ -268,16 +268,22 @@ pub(crate) fn word(channel: Channel) -> &'static str {
     match channel {
         Channel::Email => "mail",
         Channel::Push => "push",
+        Channel::Hook(hook) => hook.name(),
     }
 }
 
-const EXPECTED: [&str; 8] = ["mail", "push", "nothing", "fate", "why", "rejected", "quarantine", "open"];
+const EXPECTED: [&str; 6] = ["nothing", "fate", "why", "rejected", "quarantine", "open"];
 
 fn expected(args: &mut Args) -> Result<Expected, Wrong> {
     let one = |texts: Vec<String>| texts.join("\n");
-    let expected = match args.one_of("what can be expected", &EXPECTED)? {
-        "mail" => Expected::Mail(message(args, Channel::Email)?),
-        "push" => Expected::Mail(message(args, Channel::Push)?),
+    let known: Vec<&str> = Channel::ALL.map(word).into_iter().chain(EXPECTED).collect();
+    let expected = args.one_of("what can be expected", &known)?;
+    if let Some(channel) = Channel::ALL.into_iter().find(|channel| word(*channel) == expected) {
+        let expected = Expected::Mail(message(args, channel)?);
+        args.end()?;
+        return Ok(expected);
+    }
+    let expected = match expected {
         "nothing" => Expected::Nothing,
         "fate" => {
             let (person, subject) = (args.person()?, args.subject()?);
@@ -304,7 +310,7 @@ fn expected(args: &mut Args) -> Result<Expected, Wrong> {
 fn message(args: &mut Args, channel: Channel) -> Result<ExpectedMail, Wrong> {
     const PARTS: [&str; 6] = ["to", "headline", "sections", "has", "lacks", "silent"];
     // Only what makes a sound can be without one.
-    let parts = if channel == Channel::Push { &PARTS[..] } else { &PARTS[..5] };
+    let parts = if channel == Channel::Email { &PARTS[..5] } else { &PARTS[..] };
     let mut mail = ExpectedMail::new(channel, args.person()?);
     while args.end().is_err() {
         match args.one_of(&format!("a part of a {}", word(channel)), parts)? {

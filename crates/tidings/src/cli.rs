@@ -9,6 +9,7 @@ use crate::{
     house::Room,
 };
 
+mod hooks;
 mod mail;
 mod repartition;
 mod replay;
@@ -18,6 +19,7 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
+pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
 pub use repartition::Repartition;
 pub use replay::Replay;
@@ -139,6 +141,9 @@ pub enum Command {
     /// Make the keys that mails are signed with, and show what has to stand in the DNS
     #[command(after_help = mail::DKIM)]
     Dkim(Dkim),
+    /// Show the keys by which those who are called see who calls
+    #[command(after_help = hooks::HOOKS)]
+    Hooks(Hooks),
     /// Send one mail to an address, by the ways that mails go, and say what became of it
     #[command(after_help = mail::SEND_TEST)]
     SendTest(SendTest),

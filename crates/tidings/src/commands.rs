@@ -14,6 +14,7 @@ mod bench;
 mod check;
 mod days;
 mod explain;
+mod hooks;
 mod live;
 mod mail;
 mod migrate;
@@ -72,6 +73,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Repartition(asked) => repartition::run(&config, &asked, out),
         Command::Archive(archive) => archive::run(&config, &archive, out),
         Command::Dkim(asked) => mail::dkim(&config, &asked, out),
+        Command::Hooks(asked) => hooks::run(&config, &asked, out),
         Command::SendTest(asked) => mail::send_test(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),

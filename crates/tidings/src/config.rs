@@ -16,6 +16,7 @@ use secrecy::SecretString;
 use wire::token::Secret;
 
 pub mod file;
+mod hooks;
 pub mod keys;
 mod mail;
 pub mod merge;
@@ -27,6 +28,7 @@ pub mod show;
 #[cfg(test)]
 mod tests;
 
+pub use hooks::Hooks;
 pub use mail::Mail;
 pub use merge::Given;
 pub use production::{Production, Registry};
@@ -53,6 +55,8 @@ pub struct Config {
     pub mail: Option<Mail>,
     /// And how pushes do.
     pub push: Push,
+    /// And which hooks are called.
+    pub hooks: Hooks,
     pub partitions: Partitions,
     /// Bytes of disk that are never used; intake stops here, the rooms at half of it.
     pub disk_reserve: u64,

@@ -160,7 +160,7 @@ pub fn channels(view: &EntryView, catalogue: Option<&Catalogue>) -> Vec<Channel>
         // Of a kind that is gone nobody knows where it was told.
         let all =
             catalogue.map(|catalogue| catalogue.plans.by_name.values().map(|plan| plan.channel).collect());
-        offered = all.unwrap_or_else(|| Channel::ALL.into());
+        offered = all.unwrap_or_else(|| [Channel::Email, Channel::Push].into());
     }
     let shown = |channel: &Channel| offered.contains(channel) || view.is_marked_on(*channel);
     Channel::ALL.into_iter().filter(shown).collect()

@@ -1,13 +1,14 @@
-//! How messages leave the house: mail by its ways and pushes by their services, where there are any, and else into the
-//! outbox.
+//! How messages leave the house: mail by its ways, pushes by their services and calls to hooks, where there are any, and
+//! else into the outbox.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use async_trait::async_trait;
-use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Way, outbox::Outbox};
+use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, outbox::Outbox};
 use courier_net::{
     dkim::Signer,
+    hooks::{self, Caller},
     mail::Mailer,
     push::{Pusher, Settings},
     ways::{self, Common, Trust},
@@ -16,14 +17,28 @@ use model::Channel;
 use runtime::Clock;
 use secrecy::ExposeSecret as _;
 
-use crate::config::{Config, Mail, Push};
+use crate::config::{Config, Hooks, Mail, Push};
 
 /// Opens what the configuration names. What it names and is not there, or is no good, is told in full.
 pub fn open(config: &Config, outbox: Arc<Outbox>) -> anyhow::Result<Arc<dyn Courier>> {
     let hand_over = config.limits.hand_over;
     let mailer = config.mail.as_ref().map(|mail| mailer(mail, hand_over)).transpose()?;
     let pusher = pusher(&config.push, hand_over)?;
-    Ok(Arc::new(Post { mailer, pusher, outbox }))
+    let caller = caller(&config.hooks, hand_over)?;
+    Ok(Arc::new(Post { mailer, pusher, caller, outbox }))
+}
+
+/// Who calls hooks, if any is to be called.
+fn caller(hooks: &Hooks, hand_over: Duration) -> anyhow::Result<Option<Caller>> {
+    let Hooks { channels, keys, ca, hosts } = hooks.clone();
+    if channels.is_empty() {
+        return Ok(None);
+    }
+    let trust = trust(ca.as_deref()).context("`hooks.ca`")?;
+    let settings = hooks::Settings { hooks: channels, keys, hosts, per_second: None, trust, hand_over };
+    let caller = Caller::new(&settings, Clock::real(0)).map_err(|why| anyhow!("`hooks.secret`: {why}"))?;
+    tracing::info!(%caller, "hooks are called");
+    Ok(Some(caller))
 }
 
 /// Who takes pushes to the world, if any service is named.
@@ -63,6 +78,7 @@ fn trust(ca: Option<&Path>) -> anyhow::Result<Trust> {
 struct Post {
     mailer: Option<Mailer>,
     pusher: Option<Pusher>,
+    caller: Option<Caller>,
     outbox: Arc<Outbox>,
 }
 
@@ -73,6 +89,10 @@ impl Post {
         let outside = match channel {
             Channel::Email => mailer,
             Channel::Push => pusher,
+            Channel::Hook(hook) => {
+                let caller = self.caller.as_ref().filter(|caller| caller.calls(hook));
+                caller.map(|caller| caller as &dyn Courier)
+            }
         };
         outside.unwrap_or(&*self.outbox)
     }
@@ -81,11 +101,7 @@ impl Post {
 #[async_trait]
 impl Courier for Post {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        let channel = match &message.way {
-            Way::Mail(_) => Channel::Email,
-            Way::Push(_) => Channel::Push,
-        };
-        self.of(channel).hand(message, gate).await
+        self.of(message.channel()).hand(message, gate).await
     }
 
     async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {

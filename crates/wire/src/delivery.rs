@@ -10,7 +10,10 @@ use crate::{
     bytes::Fixed,
     codec::Undecodable,
     list,
-    parts::{ChannelDto, EntryKeyDto, Text, WhyDto, entry_key, entry_keys, ready_id, to_entry_keys},
+    parts::{
+        ChannelDto, EntryKeyDto, HookDto, Text, WhyDto, channel, entry_key, entry_keys, ready_id, to_channel,
+        to_entry_keys,
+    },
     ready::ReadyDto,
 };
 
@@ -23,6 +26,7 @@ pub(crate) struct DeliveryDto<'a> {
     plan: Text<'a>,
     key: Text<'a>,
     channel: ChannelDto,
+    hook: HookDto,
     attempt: u16,
     at: i64,
     outcome: OutcomeDto,
@@ -63,13 +67,15 @@ impl<'a> DeliveryDto<'a> {
             }
             Outcome::Deferred { until, ready } => (OutcomeDto::Deferred, none, Some((until.0, ready))),
         };
+        let (channel, hook) = channel(delivery.channel);
         Self {
             ready: ready_id(delivery.ready),
             tenant: delivery.tenant.as_str().into(),
             person: delivery.person.as_str().into(),
             plan: delivery.plan.as_str().into(),
             key: Text::Borrowed(&delivery.key),
-            channel: ChannelDto::of(delivery.channel),
+            channel,
+            hook,
             attempt: delivery.attempt,
             at: delivery.at.0,
             outcome,
@@ -107,7 +113,7 @@ impl<'a> DeliveryDto<'a> {
             person: Person::new(&self.person)?,
             plan: PlanName::new(&self.plan)?,
             key: self.key.as_ref().into(),
-            channel: self.channel.model(),
+            channel: to_channel(self.channel, self.hook.as_deref())?,
             attempt: self.attempt,
             at: Millis(self.at),
             outcome,

@@ -7,13 +7,16 @@ use crate::{
     bytes::Fixed,
     codec::Undecodable,
     list,
-    parts::{ChannelDto, EntryKeyDto, WhyDto, entry_keys, ready_id, to_entry_keys},
+    parts::{
+        ChannelDto, EntryKeyDto, HookDto, WhyDto, channel, entry_keys, ready_id, to_channel, to_entry_keys,
+    },
 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "mark")]
 pub(crate) struct MarkDto {
     channel: Option<ChannelDto>,
+    hook: HookDto,
     what: WhatDto,
     ready: Option<Fixed<16>>,
     why: Option<WhyDto>,
@@ -46,8 +49,10 @@ impl MarkDto {
             What::Read => (WhatDto::Read, None, None, None),
             What::Cleared => (WhatDto::Cleared, None, None, None),
         };
+        let (channel, hook) = mark.channel.map(channel).unzip();
         Self {
-            channel: mark.channel.map(ChannelDto::of),
+            channel,
+            hook: hook.flatten(),
             what,
             ready: ready.map(ready_id),
             why: why.map(WhyDto::of),
@@ -72,7 +77,11 @@ impl MarkDto {
                 return Err(Undecodable::new(format!("a mark {what:?} lacks a part or has one too many")));
             }
         };
-        let channel = self.channel.map(ChannelDto::model);
+        let channel = match (self.channel, self.hook.as_deref()) {
+            (None, None) => None,
+            (None, Some(_)) => return Err(Undecodable::new("a mark has a hook and no channel")),
+            (Some(channel), hook) => Some(to_channel(channel, hook)?),
+        };
         Ok(Mark { channel, what, covers: to_entry_keys(&self.covers)?, at: Millis(self.at) })
     }
 }

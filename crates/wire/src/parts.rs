@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use model::{Because, Channel, EntryKey, EventKey, Kind, Person, ReadyId, Reason, Score, SubjectRef, Why};
+use model::{
+    Because, Channel, EntryKey, EventKey, Kind, Person, ReadyId, Reason, Score, SubjectRef, Why, hook::Hook,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{bytes::Fixed, codec::Undecodable};
@@ -59,7 +61,38 @@ macro_rules! twins {
 }
 pub(crate) use twins;
 
-twins!(ChannelDto = Channel as "channel": Email, Push);
+/// A channel; which hook it is stands beside it, so that one more of them is no other schema.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug)]
+#[serde(rename = "channel", rename_all = "snake_case")]
+pub(crate) enum ChannelDto {
+    Email,
+    Push,
+    Hook,
+}
+
+/// The name of a hook, where there is one.
+pub(crate) type HookDto = Option<Text<'static>>;
+
+pub(crate) fn channel(channel: Channel) -> (ChannelDto, HookDto) {
+    match channel {
+        Channel::Email => (ChannelDto::Email, None),
+        Channel::Push => (ChannelDto::Push, None),
+        Channel::Hook(hook) => (ChannelDto::Hook, Some(hook.name().into())),
+    }
+}
+
+pub(crate) fn to_channel(channel: ChannelDto, hook: Option<&str>) -> Result<Channel, Undecodable> {
+    match (channel, hook) {
+        (ChannelDto::Email, None) => Ok(Channel::Email),
+        (ChannelDto::Push, None) => Ok(Channel::Push),
+        (ChannelDto::Hook, Some(name)) => {
+            let hook =
+                Hook::parse(name).ok_or_else(|| Undecodable::new(format!("no hook is called {name:?}")));
+            hook.map(Channel::Hook)
+        }
+        (channel, _) => Err(Undecodable::new(format!("a channel {channel:?} lacks a name or has one"))),
+    }
+}
 
 twins!(WhyDto = Why as "why": NoLongerTrue, Unfollowed, KindGone, PlanGone, Unsubscribed, NoAddress, Erased,
     Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere, Muted, MovedAway, ToldBefore,

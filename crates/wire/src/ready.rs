@@ -14,14 +14,15 @@ use crate::{
     bytes::Fixed,
     codec::{Codec, Undecodable, WireError},
     list,
-    parts::{ChannelDto, EntryKeyDto, ReasonDto, Text, entry_key, ready_id},
+    parts::{ChannelDto, EntryKeyDto, HookDto, ReasonDto, Text, channel, entry_key, ready_id, to_channel},
 };
 
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("ready", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 3] = [
+const SCHEMAS: [&str; 4] = [
     include_str!("../../../schemas/ready.avsc"),
+    include_str!("../../../schemas/old/ready.3.avsc"),
     include_str!("../../../schemas/old/ready.2.avsc"),
     include_str!("../../../schemas/old/ready.1.avsc"),
 ];
@@ -36,6 +37,7 @@ pub(crate) struct ReadyDto<'a> {
     key: Text<'a>,
     opening: i64,
     channel: ChannelDto,
+    hook: HookDto,
     silent: bool,
     attempt: u16,
     due: i64,
@@ -76,6 +78,7 @@ pub fn decode(bytes: &[u8]) -> Result<Ready, Undecodable> {
 
 impl<'a> ReadyDto<'a> {
     pub(crate) fn of(ready: &'a Ready) -> Self {
+        let (channel, hook) = channel(ready.channel);
         Self {
             id: ready_id(ready.id),
             tenant: ready.tenant.as_str().into(),
@@ -83,7 +86,8 @@ impl<'a> ReadyDto<'a> {
             plan: ready.plan.as_str().into(),
             key: Text::Borrowed(&ready.key),
             opening: ready.opening.0,
-            channel: ChannelDto::of(ready.channel),
+            channel,
+            hook,
             silent: ready.silent,
             attempt: ready.attempt,
             due: ready.due.0,
@@ -102,7 +106,7 @@ impl<'a> ReadyDto<'a> {
             plan: PlanName::new(&self.plan)?,
             key: self.key.as_ref().into(),
             opening: Millis(self.opening),
-            channel: self.channel.model(),
+            channel: to_channel(self.channel, self.hook.as_deref())?,
             silent: self.silent,
             attempt: self.attempt,
             due: Millis(self.due),

@@ -62,7 +62,7 @@ const SLIPS: &[(&str, &str, &str)] = &[
     ("person: key", "person: before.id", "27:13: there is no `before`; did you mean `record`?"),
     ("version: record.offset", "version: record.ofset", "28:21: `record` has no `ofset`; did you mean `offset`?"),
     ("zone: row.tz", "zon: row.tz", "29:12: there is no field `zon`; did you mean `zone`?"),
-    ("    data: {zone: row.tz, email: row.contact.mail}\n", "", "26:12: `tells: profile` needs `data`; it has `zone`, `email`, `name`, `language`, `email_off`, `email_plan`, `push_off`, `push_plan`, `place` or `quiet`"),
+    ("    data: {zone: row.tz, email: row.contact.mail}\n", "", "26:12: `tells: profile` needs `data`; it has `zone`, `email`, `name`, `language`, `email_off`, `email_plan`, `push_off`, `push_plan`, `place`, `quiet`, `webhook`, `webhook_off`, `webhook_plan`, `chat`, `chat_off` or `chat_plan`"),
     ("title: row.title", "titel: row.title", "11:7: there is no field `titel`; did you mean `title`?"),
     ("row.out | micros", "row.out | micro", "14:22: there is no filter `micro`; did you mean `micros`?"),
     ("when: not row.ended_at", "when: '\"x\"'", "20:12: a condition must be true or false, this is text; say what about it: `\"x\" is defined`, or compare it"),

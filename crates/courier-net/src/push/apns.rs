@@ -11,11 +11,16 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::{
-    http::{Client, Manner, Reply, Times},
     jwt::{Kept, Key, Token},
-    service::{Fared, Judged, Letter, Prepared, Service, fitting, lane, pause, secret, word},
+    service::{Letter, Prepared, Service, fitting},
 };
-use crate::{lane::Lane, ways::Trust};
+use crate::{
+    fared::{Fared, Judged},
+    hosts::lane,
+    http::{Client, Manner, Reply, Times, secret, word},
+    lane::Lane,
+    ways::Trust,
+};
 
 pub const ROOT: &str = "https://api.push.apple.com";
 
@@ -126,7 +131,7 @@ impl Service for Apns {
             (410, _) | (400, "BadDeviceToken" | "DeviceTokenNotForTopic") => Judged::well(Fared::Gone(why)),
             // Of one device there is too much, and of the others not.
             (429, "TooManyRequests") => Judged::well(Fared::Later(why)),
-            (429 | 500..=599, _) => Judged::slow(why, pause(reply, now)),
+            (429 | 500..=599, _) => Judged::slow(why, reply.pause(now)),
             (403, "ExpiredProviderToken") => Judged::stale(why),
             // It is us whom it does not know: that is no reason to give up a message.
             (403, _) => Judged::closed("apns", why),

@@ -20,11 +20,17 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::{
-    http::{Client, Failed, Manner, Reply, Times},
     jwt::{Key, Token},
-    service::{Fared, Judged, Letter, Prepared, Service, fitting, lane, pause, secret, word},
+    service::{Letter, Prepared, Service, fitting},
 };
-use crate::{lane::Lane, pace::Went, ways::Trust};
+use crate::{
+    fared::{Fared, Judged},
+    hosts::lane,
+    http::{Client, Failed, Manner, Reply, Times, secret, word},
+    lane::Lane,
+    pace::Went,
+    ways::Trust,
+};
 
 pub const ROOT: &str = "https://fcm.googleapis.com";
 
@@ -165,7 +171,7 @@ impl Fcm {
                 let value = bearer(token).ok_or_else(|| Unnamed::wrong("a token that no header can have"))?;
                 Ok((Token { text: token.into(), from: now, until: until.max(now + 1) }, value))
             }
-            (429 | 500..=599, ..) => Err(Unnamed { why, pause: pause(&reply, now) }),
+            (429 | 500..=599, ..) => Err(Unnamed { why, pause: reply.pause(now) }),
             _ => Err(Unnamed::wrong(&why)),
         }
     }
@@ -229,7 +235,7 @@ impl Service for Fcm {
             (200, _) => Judged::well(Fared::Accepted),
             (404, "UNREGISTERED") => Judged::well(Fared::Gone(why)),
             (400, "INVALID_ARGUMENT") if is_about_token(error, details) => Judged::well(Fared::Gone(why)),
-            (429 | 500..=599, _) => Judged::slow(why, pause(reply, now)),
+            (429 | 500..=599, _) => Judged::slow(why, reply.pause(now)),
             // Of the app, where a token belongs to: this one device is not ours.
             (403, "SENDER_ID_MISMATCH") => Judged::well(Fared::Refused(why)),
             (401, "THIRD_PARTY_AUTH_ERROR") => Judged::closed("fcm", why),

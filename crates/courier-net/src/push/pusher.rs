@@ -15,11 +15,10 @@ use url::Url;
 use super::{
     apns::{self, Apns},
     fcm::{self, Fcm},
-    http::Times,
-    service::{Fared, Letter, Service, send},
+    service::{Letter, Service, send},
     web::{self, Web},
 };
-use crate::{lane::spread, ways::Trust};
+use crate::{fared::Fared, http::Times, lane::spread, ways::Trust};
 
 /// The largest number of pushes a second that makes sense.
 const RATE_MAX: f64 = 1_000_000.0;
@@ -120,7 +119,7 @@ impl fmt::Display for Pusher {
 impl Courier for Pusher {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
         let Way::Push(push) = &message.way else {
-            return Ok(Handed::Refused("a mail is no push".to_owned()));
+            return Ok(Handed::Refused("it is no push".to_owned()));
         };
         let Some(brought) = self.brought(message, push, gate).await else {
             return Ok(Handed::Stopped);

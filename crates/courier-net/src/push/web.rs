@@ -2,11 +2,7 @@
 //!
 //! A device's token is the browser's subscription, as JSON. UnifiedPush is the same, with a service of one's own choice.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use hyper::{
@@ -20,12 +16,15 @@ use url::Url;
 
 use super::{
     encrypt::{self, Keys},
-    guard::Guard,
-    http::{Client, Manner, Reply, Times},
     jwt::{Kept, Key, Token, plain},
-    service::{Fared, Judged, Letter, Prepared, Service, fitting, lane, pause, seconds_left, secret},
+    service::{Letter, Prepared, Service, fitting, seconds_left},
 };
-use crate::{lane::Lane, ways::Trust};
+use crate::{
+    fared::{Fared, Judged},
+    hosts::{Host, Hosts, Reach},
+    http::{Client, Guard, Manner, Reply, Times, secret},
+    ways::Trust,
+};
 
 /// Services know so many hosts, at most; anybody can make up new ones.
 const HOSTS_MAX: usize = 1_000;
@@ -56,17 +55,10 @@ pub(super) struct Web {
     key: Key,
     public: String,
     subject: String,
-    per_second: Option<f64>,
     guard: Guard,
-    hosts: Mutex<HashMap<String, Arc<Host>>>,
+    /// The services, and what each is signed with.
+    hosts: Hosts<Kept>,
     client: Client,
-}
-
-/// One service, as far as it matters to us; what it says about its pace holds for no other.
-#[derive(Debug)]
-struct Host {
-    lane: Arc<Lane>,
-    signed: Kept,
 }
 
 /// As a browser writes it.
@@ -95,37 +87,23 @@ impl Web {
             public: key.public(),
             key,
             subject: settings.subject.clone(),
-            per_second: settings.per_second,
             guard,
-            hosts: Mutex::default(),
+            hosts: Hosts::new(Reach {
+                most: HOSTS_MAX,
+                at_once: REQUESTS,
+                per_second: settings.per_second,
+                times,
+            }),
             client: Client::new(trust, manner),
         })
     }
 
-    /// What is remembered of a service.
-    fn host(&self, origin: &str) -> Option<Arc<Host>> {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(host) = hosts.get(origin) {
-            return Some(host.clone());
-        }
-        if hosts.len() >= HOSTS_MAX {
-            hosts.retain(|_, host| Arc::strong_count(host) > 1 || host.lane.is_resting());
-        }
-        if hosts.len() >= HOSTS_MAX {
-            return None;
-        }
-        let lane = lane(self.per_second, REQUESTS, self.client.times());
-        let host = Arc::new(Host { lane, signed: Kept::default() });
-        hosts.insert(origin.to_owned(), host.clone());
-        Some(host)
-    }
-
-    fn authorization(&self, host: &Host, origin: &str, now: i64) -> Option<HeaderValue> {
+    fn authorization(&self, host: &Host<Kept>, origin: &str, now: i64) -> Option<HeaderValue> {
         let make = || {
             let claims = json!({"aud": origin, "exp": now / 1_000 + SIGNED_SECS, "sub": self.subject});
             Ok(Token { text: self.key.token(None, &claims)?.into(), from: now, until: now + SIGNED_USED_MS })
         };
-        let token = host.signed.get(now, make).ok()?;
+        let token = host.own.get(now, make).ok()?;
         secret(&format!("vapid t={token}, k={}", self.public))
     }
 
@@ -150,7 +128,7 @@ impl Service for Web {
             .map_err(|_| Fared::Gone("it is no subscription: a key that is none".to_owned()))?;
         let origin = url.origin().ascii_serialization();
         let host =
-            self.host(&origin).ok_or_else(|| Fared::Later("there are too many services".to_owned()))?;
+            self.hosts.get(&origin).ok_or_else(|| Fared::Later("there are too many services".to_owned()))?;
         let turn = host.lane.enter(letter.spread).await.map_err(Fared::Later)?;
         let unsigned = || Fared::Later("there is no signature".to_owned());
         let authorization = self.authorization(&host, &origin, letter.now).ok_or_else(unsigned)?;
@@ -180,7 +158,7 @@ impl Service for Web {
         match reply.status {
             200..=202 | 204 => Judged::well(Fared::Accepted),
             404 | 410 => Judged::well(Fared::Gone(why)),
-            429 | 500..=599 => Judged::slow(why, pause(reply, now)),
+            429 | 500..=599 => Judged::slow(why, reply.pause(now)),
             // No redirect is followed: nobody has checked where it leads.
             _ => Judged::well(Fared::Refused(why)),
         }

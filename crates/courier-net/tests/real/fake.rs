@@ -112,6 +112,11 @@ impl Fake {
         std::mem::take(&mut *self.shared.seen.lock().unwrap())
     }
 
+    /// Whether it was asked for this since then.
+    pub fn was_asked(&self, path: &str) -> bool {
+        self.shared.seen.lock().unwrap().iter().any(|seen| seen.path == path)
+    }
+
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }

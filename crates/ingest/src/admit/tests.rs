@@ -401,6 +401,26 @@ fn profiles_are_admitted_or_refused_with_a_reason() {
         r#","language":"en_GB""#,
         "refused /data/language: `en_GB` is no language tag, as in en or pt-BR",
     );
+    profile(
+        r#","webhook":"https://hooks.example/ann?a=b","chat_off":true"#,
+        "profile ann v3 chat_off=true webhook=https://hooks.example/ann?a=b",
+    );
+    profile(r#","webhook_off":1"#, "refused /data/webhook_off: it is not true or false");
+    profile(r#","webook":"x""#, "refused /data/webook: there is no field `webook`: did you mean `webhook`?");
+    let no_hook = |address: &str, why: &str| {
+        profile(
+            &format!(r#","chat":"{address}""#),
+            &format!("refused /data/chat: it is no address of a hook: {why}"),
+        );
+    };
+    no_hook("http://hooks.example/s3cret", "it does not begin with `https://`");
+    no_hook("file:///etc/passwd", "it does not begin with `https://`");
+    no_hook("hooks.example/s3cret", "it cannot be read");
+    no_hook("https://", "it cannot be read");
+    no_hook("https://ann@hooks.example/", "it has a user in it");
+    no_hook("https://:s3cret@hooks.example/", "it has a user in it");
+    no_hook(r"https://hooks.example/\r\nHost: other", "a blank or a control character");
+    no_hook(&format!("https://hooks.example/{}", "x".repeat(2_048)), "too long");
     let no_mail = |address: &str, why: &str| {
         profile(
             &format!(r#","email":"{address}""#),

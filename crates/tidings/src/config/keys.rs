@@ -73,6 +73,10 @@ pub const FCM_URL: &str = "fcm.url";
 pub const WEBPUSH_KEY: &str = "webpush.key";
 pub const WEBPUSH_SUBJECT: &str = "webpush.subject";
 pub const WEBPUSH_HOSTS: &str = "webpush.hosts";
+pub const HOOKS_CHANNELS: &str = "hooks.channels";
+pub const HOOKS_SECRET: &str = "hooks.secret";
+pub const HOOKS_CA: &str = "hooks.ca";
+pub const HOOKS_HOSTS: &str = "hooks.hosts";
 pub const PARTITIONS: &str = "partitions";
 pub const DISK_RESERVE: &str = "disk_reserve";
 pub const PRESENCE_URL: &str = "presence.url";
@@ -87,7 +91,7 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 64] = [
+pub const KEYS: [Key; 68] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -199,6 +203,30 @@ pub const KEYS: [Key; 64] = [
         WEBPUSH_HOSTS,
         "TIDINGS_WEBPUSH_HOSTS",
         "hosts of push services of one's own, which may be on a network of one's own",
+    ),
+    of(
+        Form::List,
+        HOOKS_CHANNELS,
+        "TIDINGS_HOOKS_CHANNELS",
+        "the hooks that are called, such as `webhook`; messages of the others go to the outbox",
+    ),
+    of(
+        Form::Secret,
+        HOOKS_SECRET,
+        "TIDINGS_HOOKS_SECRET",
+        "what the keys of webhooks are made of, at least 32 characters; with another line calls are signed by both",
+    ),
+    of(
+        Form::Path,
+        HOOKS_CA,
+        "TIDINGS_HOOKS_CA",
+        "who vouches for those who are called, a PEM file; whom browsers trust unless set",
+    ),
+    of(
+        Form::List,
+        HOOKS_HOSTS,
+        "TIDINGS_HOOKS_HOSTS",
+        "hosts that may be called on a network of one's own; otherwise only what all the world can reach",
     ),
     key(
         PARTITIONS,

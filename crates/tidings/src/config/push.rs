@@ -42,9 +42,7 @@ pub fn settle(merge: &mut Merge<'_>) -> Push {
         account,
         per_second: None,
     });
-    let hosts = text(merge, WEBPUSH_HOSTS).unwrap_or_default();
-    let hosts: Vec<String> =
-        hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+    let hosts = list(merge, WEBPUSH_HOSTS);
     if !hosts.is_empty() && !merge.secrets.contains_key(WEBPUSH_KEY) {
         refuse_without(merge, WEBPUSH_HOSTS, WEBPUSH_KEY);
     }
@@ -55,6 +53,11 @@ pub fn settle(merge: &mut Merge<'_>) -> Push {
         per_second: None,
     });
     Push { ca, apns, fcm, web }
+}
+
+pub fn list(merge: &mut Merge<'_>, name: &str) -> Vec<String> {
+    let items = text(merge, name).unwrap_or_default();
+    items.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
 }
 
 fn text(merge: &mut Merge<'_>, name: &str) -> Option<String> {

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret as _;
 use wire::token::{SECRET_BYTES, Secret};
 
 use super::{
-    Config, Engine, Limits, Log, Refused,
+    Config, Engine, Limits, Log, Refused, hooks,
     keys::{self, API_KEY_FILE_VARIABLE, Form, KEYS},
     mail,
     merge::{Merge, Source},
@@ -61,6 +61,7 @@ impl Merge<'_> {
         let hand_over = self.take(keys::LIMITS_HAND_OVER, duration);
         let mail = mail::settle(&mut self, public_url.as_deref(), hand_over);
         let push = push::settle(&mut self);
+        let hooks = hooks::settle(&mut self);
         let partitions = self.take(keys::PARTITIONS, partitions);
         let disk_reserve = self.take(keys::DISK_RESERVE, bytes);
         let presence_url = self.take(keys::PRESENCE_URL, web_url);
@@ -77,6 +78,7 @@ impl Merge<'_> {
                 data_dir,
                 mail,
                 push,
+                hooks,
                 engine: engine?,
                 listen: listen?,
                 public_url,

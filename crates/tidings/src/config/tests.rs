@@ -1,5 +1,6 @@
 //! The merge as a table, the refusals with the nearest name, and that no secret is ever shown.
 
+mod hooks;
 mod mail;
 mod push;
 

@@ -164,13 +164,13 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
         |(key, subject, reasons, section, maybe)| ReadyEntry { key, subject, reasons, section, maybe },
     );
     let whose = (tenant(), person(), plan(), text());
-    let how = (any::<bool>(), any::<u16>(), option::of(unseen()));
+    let how = (channel(), any::<bool>(), any::<u16>(), option::of(unseen()));
     (ready_id(), whose, (at(), at(), at()), how, (vec(entry, 0..4), vec(any::<u16>(), 0..3))).prop_map(
         |(
             id,
             (tenant, person, plan, key),
             (opening, due, expires),
-            (silent, attempt, badge),
+            (channel, silent, attempt, badge),
             (entries, more),
         )| {
             Ready {
@@ -180,7 +180,7 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
                 plan,
                 key,
                 opening,
-                channel: Channel::Email,
+                channel,
                 silent,
                 attempt,
                 due,
@@ -197,6 +197,10 @@ fn why() -> impl Strategy<Value = Why> {
     prop::sample::select(Why::ALL.to_vec())
 }
 
+fn channel() -> impl Strategy<Value = Channel> {
+    prop::sample::select(Channel::ALL.to_vec())
+}
+
 fn mark() -> impl Strategy<Value = Mark> {
     let what = prop_oneof![
         ready_id().prop_map(What::Taken),
@@ -207,7 +211,7 @@ fn mark() -> impl Strategy<Value = Mark> {
         Just(What::Read),
         Just(What::Cleared),
     ];
-    (option::of(Just(Channel::Email)), what, vec(entry_key(), 0..5), at())
+    (option::of(channel()), what, vec(entry_key(), 0..5), at())
         .prop_map(|(channel, what, covers, at)| Mark::new(channel, what, covers, at))
 }
 
@@ -316,9 +320,8 @@ pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
         |(tenant, person, what, keys, at)| Inbox::Feedback(Feedback { tenant, person, what, keys, at }),
     );
     let whose = (tenant(), person(), plan(), text());
-    let delivery = (ready_id(), whose, any::<u16>(), at(), outcome()).prop_map(
-        |(ready, (tenant, person, plan, key), attempt, at, outcome)| {
-            let channel = Channel::Email;
+    let delivery = (ready_id(), whose, channel(), any::<u16>(), at(), outcome()).prop_map(
+        |(ready, (tenant, person, plan, key), channel, attempt, at, outcome)| {
             Inbox::Delivery(Box::new(Delivery {
                 ready,
                 tenant,

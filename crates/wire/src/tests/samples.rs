@@ -13,6 +13,7 @@ use model::{
     entry::DayKey,
     habit::Habit,
     hold::Held,
+    hook::Hook,
     person::{Act, Owed, PersonRecord, Told, Waiting, Window},
     ready::{Ready, ReadyEntry},
     window::Wanted,
@@ -229,7 +230,7 @@ pub(super) fn window() -> PersonRecord {
     let owed = |(i, what): (usize, What)| Owed {
         day: Day::parse("2026-11-20").unwrap(),
         mark: Mark::new(
-            (i % 2 == 0).then_some(Channel::Email),
+            [Some(Channel::Email), None, Some(Channel::Hook(Hook::Chat)), None][i % 4],
             what,
             vec![entry_key(1), entry_key(2)],
             at("2026-11-21T08:00:00Z"),

@@ -1,5 +1,10 @@
 //! A small client for HTTP within TLS: connections that live long, one deadline for each request, replies that are cut
 //! off where they get too large, and no redirects. It knows whether a request that failed may have arrived.
+//!
+//! `connector` and `guard` are for addresses that strangers make up.
+
+mod connector;
+mod guard;
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
@@ -15,10 +20,9 @@ use hyper_util::{
 };
 use tokio::time::timeout;
 
-use super::{
-    connector::{Barred, Connector},
-    guard::Guard,
-};
+use connector::{Barred, Connector};
+pub(crate) use guard::Guard;
+
 use crate::ways::Trust;
 
 /// Bytes of a reply, at most: they only explain what its status says.
@@ -80,6 +84,30 @@ pub(crate) struct Reply {
     pub body: Bytes,
 }
 
+impl Reply {
+    /// For how many milliseconds it asks to be left alone.
+    pub fn pause(&self, now: i64) -> Option<u64> {
+        let text = self.retry_after.as_ref()?.to_str().ok()?.trim();
+        if let Ok(seconds) = text.parse::<u64>() {
+            return Some(seconds.saturating_mul(1_000));
+        }
+        let at = chrono::DateTime::parse_from_rfc2822(text).ok()?.timestamp_millis();
+        u64::try_from(at.saturating_sub(now)).ok()
+    }
+}
+
+/// A header's value that must not be shown.
+pub(crate) fn secret(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// A word of another house, as far as it is one.
+pub(crate) fn word(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(60).collect()
+}
+
 /// Why there is no reply.
 #[derive(Debug)]
 pub(crate) enum Failed {
@@ -109,10 +137,6 @@ impl Client {
             .http2_keep_alive_while_idle(true)
             .build(connector);
         Self { pool, times }
-    }
-
-    pub fn times(&self) -> Times {
-        self.times
     }
 
     /// Sends a request and hears the reply.
@@ -168,4 +192,36 @@ fn sources<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a 
 fn told(error: &PoolError) -> String {
     let all: Vec<String> = sources(error).map(ToString::to_string).collect();
     all.join(": ").chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_named_in_seconds_or_by_its_end() {
+        let now = 1_445_412_480_000; // Wed, 21 Oct 2015 07:28:00 GMT
+        let check = |text: &'static str, expected: Option<u64>| {
+            let retry_after = Some(HeaderValue::from_static(text));
+            let reply = Reply { status: 429, retry_after, body: Bytes::new() };
+            assert_eq!(reply.pause(now), expected, "{text}");
+        };
+        check("0", Some(0));
+        check(" 120 ", Some(120_000));
+        check("18446744073709551615", Some(u64::MAX));
+        check("Wed, 21 Oct 2015 07:29:30 GMT", Some(90_000));
+        check("Wed, 21 Oct 2015 07:28:00 GMT", Some(0));
+        check("Wed, 21 Oct 2015 07:27:59 GMT", None);
+        check("-1", None);
+        check("soon", None);
+        check("", None);
+        assert_eq!(Reply { status: 429, retry_after: None, body: Bytes::new() }.pause(now), None);
+    }
+
+    #[test]
+    fn of_another_houses_words_only_one_word_is_told() {
+        assert_eq!(word("BadDeviceToken"), "BadDeviceToken");
+        assert_eq!(word("two\r\nlines: <b>"), "twolinesb");
+        assert_eq!(word(&"x".repeat(1_000)).len(), 60);
+    }
 }
