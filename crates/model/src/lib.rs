@@ -18,6 +18,9 @@
 //! - *Ready*: what is due for one person on one channel.
 //! - *Message*: one mail or push, rendered. *Headline*: a mail's subject line.
 //! - *Delivery*: what became of a message.
+//! - *Slip*: what the house keeps of a mail that left. *Return*: a bounce or a complaint that came back of one.
+//! - *Stream*: mails of one sort; who complains about one is told no more of that one alone.
+//! - *Suppression*: why nothing is sent to an address, because of what came back.
 //! - *Feedback*: what the person did: read, cleared, opened, came online.
 //! - *Fate*: why an entry was or was not told.
 //! - *Turn*: one atomic commit of a room.
@@ -30,7 +33,7 @@
 //! [`plan`] holds the rules of a channel, [`civil`] turns its local times into instants, [`person`] is
 //! all that is remembered of somebody between turns ([`habit`] when they come, [`badge`] what their devices show), and
 //! [`window`] is the one function that decides.
-//! [`ready`] and [`delivery`] are what leaves and what comes back. [`partition`] says who owns a person,
+//! [`ready`] and [`delivery`] are what leaves and what becomes of it, [`returns`] what others send back later. [`partition`] says who owns a person,
 //! [`limits`] how much of anything there may be.
 
 pub mod id;
@@ -60,6 +63,7 @@ pub mod habit;
 pub mod hold;
 pub mod person;
 pub mod ready;
+pub mod returns;
 pub mod window;
 
 #[cfg(test)]

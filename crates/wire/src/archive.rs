@@ -25,8 +25,11 @@ const BLOCK_BYTES: usize = 64 * 1024;
 static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("archive", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 2] =
-    [include_str!("../../../schemas/archive.avsc"), include_str!("../../../schemas/old/archive.1.avsc")];
+const SCHEMAS: [&str; 3] = [
+    include_str!("../../../schemas/archive.avsc"),
+    include_str!("../../../schemas/old/archive.2.avsc"),
+    include_str!("../../../schemas/old/archive.1.avsc"),
+];
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "archive")]

@@ -63,7 +63,7 @@ twins!(ChannelDto = Channel as "channel": Email, Push);
 
 twins!(WhyDto = Why as "why": NoLongerTrue, Unfollowed, KindGone, PlanGone, Unsubscribed, NoAddress, Erased,
     Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere, Muted, MovedAway, ToldBefore,
-    TooFew, QuietHours, SeesItself, OverCap, Cancelled);
+    TooFew, QuietHours, SeesItself, OverCap, Cancelled, Bounced, BouncedSoftly, Complained);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "reason")]

@@ -25,8 +25,9 @@ use crate::{
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("window", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 3] = [
+const SCHEMAS: [&str; 4] = [
     include_str!("../../../schemas/window.avsc"),
+    include_str!("../../../schemas/old/window.3.avsc"),
     include_str!("../../../schemas/old/window.2.avsc"),
     include_str!("../../../schemas/old/window.1.avsc"),
 ];

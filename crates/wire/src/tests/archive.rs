@@ -66,7 +66,8 @@ fn the_golden_is_read() {
 fn earlier_goldens_are_read() {
     for stem in (1..version("archive")).map(|version| format!("archive.{version}")) {
         let rows = rows_of(&fs::read(golden(&format!("{stem}.bin"))).unwrap()).unwrap();
-        assert_eq!((rows.len(), described(&rows)), (4, expected(&stem)), "{stem}");
+        assert_eq!(described(&rows), expected(&stem), "{stem}");
+        assert!(rows.len() >= 4, "{stem}");
     }
 }
 
