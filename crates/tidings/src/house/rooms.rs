@@ -84,6 +84,7 @@ impl Config {
                 claim_ms: SENDER_CLAIM_MS,
                 patience: SENDER_PATIENCE,
                 links: None,
+                returns: None,
             },
         }
     }
