@@ -26,6 +26,7 @@ mod replay;
 mod run;
 mod shares;
 mod show;
+mod suppressions;
 mod tell;
 mod up;
 mod windows;
@@ -73,6 +74,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Archive(archive) => archive::run(&config, &archive, out),
         Command::Dkim(asked) => mail::dkim(&config, &asked, out),
         Command::SendTest(asked) => mail::send_test(&config, &asked, out),
+        Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),

@@ -2,6 +2,7 @@
 
 mod mail;
 mod push;
+mod returns;
 
 use std::{io, path::Path};
 
