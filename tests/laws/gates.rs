@@ -14,10 +14,11 @@ use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome};
 use model::{
     Channel, Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, What, entry::DayKey,
+    returns::Slip,
 };
 use store::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
-    States, Store, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
+    StateKey, States, Store, StoreError,
 };
 use tidings::house::Engines;
 use tokio::sync::watch;
@@ -360,5 +361,16 @@ impl Answers for GatedStore {
 
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.answered(tenant, key, now).await
+    }
+}
+
+#[async_trait]
+impl Slips for GatedStore {
+    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
+        self.inner.keep(ready, slip).await
+    }
+
+    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
+        self.inner.slip(ready, now).await
     }
 }

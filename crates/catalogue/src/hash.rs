@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use model::PlanName;
 use model::plan::{
-    Alone, Below, Cap, Close, First, Follows, Hours, KeyPart, OncePer, Online, Order, Per, Plan, Quiet, Rest,
-    Then, Weekdays, ZoneRule,
+    Alone, Below, Cap, Close, First, Follows, GENERAL, Hours, KeyPart, OncePer, Online, Order, Per, Plan,
+    Quiet, Rest, Then, Weekdays, ZoneRule,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,6 +15,9 @@ pub(crate) fn of_plan(plan: &Plan) -> u64 {
     let mut text = Canonical::default();
     text.line("plan", plan.name.as_str());
     text.line("channel", plan.channel.name());
+    if *plan.stream != *GENERAL {
+        text.line("stream", &plan.stream);
+    }
     match &plan.close {
         Close::Calendar { at, on, zone, spread_ms, best } => {
             let time = format!("{:02}:{:02}", at.hour, at.minute);

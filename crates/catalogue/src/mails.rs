@@ -1,20 +1,25 @@
 //! Mails: the words and layouts of a plan on the e-mail channel, read from files beside the catalogue.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use model::plan::GENERAL;
 
 use crate::{
     inline::Inline,
     language::{check_text, headline_scope, mail_scope},
-    limits::FILE_BYTES_MAX,
+    limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
     problem::Source,
-    read::{Fields, Reader},
+    read::{Fields, Reader, is_name},
     subjects::SubjectType,
     units::bad_mailbox,
     yaml::{At, Node},
 };
 
 /// Keys of a plan that only mails have.
-pub(crate) const KEYS: [&str; 4] = ["from", "preheader", "template", "text"];
+pub(crate) const KEYS: [&str; 5] = ["from", "stream", "preheader", "template", "text"];
 
 /// How a plan's mails look.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,6 +71,18 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
         text: text?,
         line: fields.at.line,
     })
+}
+
+/// The stream that a plan's mails belong to.
+pub(crate) fn stream(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Arc<str>> {
+    let Some(node) = fields.get("stream") else { return Some(GENERAL.into()) };
+    let text = reader.text(node, "`stream`")?;
+    if text.len() > NAME_BYTES_MAX || !is_name(text) {
+        let help = "a name has small letters, digits and `_`, and begins with a letter".to_string();
+        reader.problem_with(node.at, format!("`{text}` cannot be the name of a stream"), Some(help));
+        return None;
+    }
+    Some(text.into())
 }
 
 fn from(reader: &mut Reader<'_>, node: &Node) -> Option<String> {

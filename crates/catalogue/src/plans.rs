@@ -82,6 +82,7 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         Some(node) => key_parts(reader, node)?,
         None => Vec::new(),
     };
+    let stream = mails::stream(reader, &fields);
     let holds = holds::read(reader, &fields);
     if let Some(node) = fields.get("badge").filter(|_| channel != Some(Channel::Push)) {
         let own = channel.map_or("none", Channel::name);
@@ -95,6 +96,7 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         name: PlanName::new(&key.name).ok()?,
         hash: 0,
         channel: channel?,
+        stream: stream?,
         key: key_parts.iter().map(|(part, _)| part.clone()).collect(),
         close: close?,
         entries,
@@ -122,8 +124,8 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
 /// The words that a plan's channel needs, and none of another's.
 fn words(reader: &mut Reader<'_>, fields: &Fields<'_>, channel: Channel) -> Option<Words> {
     let (foreign, of) = match channel {
-        Channel::Email => (&pushes::KEYS, Channel::Push),
-        Channel::Push | Channel::Hook(_) => (&mails::KEYS, Channel::Email),
+        Channel::Email => (&pushes::KEYS[..], Channel::Push),
+        Channel::Push | Channel::Hook(_) => (&mails::KEYS[..], Channel::Email),
     };
     let strange: Vec<_> = foreign.iter().filter_map(|name| Some((name, fields.get(name)?.at))).collect();
     for (name, at) in &strange {

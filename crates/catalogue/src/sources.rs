@@ -120,8 +120,18 @@ const KEYS: [&str; 14] = [
 const FACTS: [&str; 3] = ["follow", "mute", "profile"];
 const TOPIC_BYTES_MAX: usize = 249;
 /// Topics of the house, by the names it knows them by.
-const OWN: [&str; 9] =
-    ["changes", "events", "slices", "inbox", "pending", "windows", "ready", "quarantine", "replays"];
+const OWN: [&str; 10] = [
+    "changes",
+    "events",
+    "slices",
+    "inbox",
+    "pending",
+    "windows",
+    "ready",
+    "returns",
+    "quarantine",
+    "replays",
+];
 
 impl Format {
     const ALL: [Self; 4] = [Self::Json, Self::Avro, Self::CloudEvents, Self::Debezium];

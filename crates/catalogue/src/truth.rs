@@ -12,8 +12,9 @@
 use std::{collections::BTreeSet, slice};
 
 use model::{
-    Because, Channel, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, device,
+    Because, Channel, Millis, Person, Reason, State, SubjectRef, Tenant, Value, Why, World, device,
     person::{mutes, notes, profile},
+    returns::{self, AddressHash},
 };
 
 use crate::{Audience, Catalogue, Facts, KindDef, audience::SUBJECT};
@@ -211,8 +212,8 @@ pub fn wants<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> (BTreeSet<Sub
     (follows, others)
 }
 
-/// Whether a person may be told anything on a channel.
-pub fn reachable(reader: &Reader<'_>, channel: Channel) -> Result<(), Why> {
+/// Whether a person may be told anything on a channel, of a stream of mails where it is one.
+pub fn reachable(reader: &Reader<'_>, channel: Channel, stream: &str, now: Millis) -> Result<(), Why> {
     if reader.notes.flag(notes::ERASED) {
         return Err(Why::Erased);
     }
@@ -224,5 +225,19 @@ pub fn reachable(reader: &Reader<'_>, channel: Channel) -> Result<(), Why> {
         Channel::Push => !device::of(reader.profile).is_empty(),
         Channel::Hook(hook) => reader.profile.text(hook.name()).is_some(),
     };
-    if has_address { Ok(()) } else { Err(Why::NoAddress) }
+    match channel {
+        _ if !has_address => Err(Why::NoAddress),
+        Channel::Email => welcome(reader, stream, now),
+        Channel::Push | Channel::Hook(_) => Ok(()),
+    }
+}
+
+/// Whether mails of a stream to the person's address may go, by what came back of those before.
+fn welcome(reader: &Reader<'_>, stream: &str, now: Millis) -> Result<(), Why> {
+    let address = reader.profile.text(profile::EMAIL).unwrap_or_default();
+    let address = AddressHash::of(reader.tenant, reader.person, address);
+    match returns::suppressed(reader.notes, address, stream, now) {
+        Some(sort) => Err(sort.why()),
+        None => Ok(()),
+    }
 }

@@ -117,12 +117,12 @@ fn domain_of(address: &str) -> String {
 #[async_trait]
 impl Courier for Mailer {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        let Written { from, to, is_utf8, bytes, .. } = match mime::write(message) {
+        let Written { from, return_path, to, is_utf8, bytes, .. } = match mime::write(message) {
             Ok(written) => written,
             Err(unfit) => return Ok(Handed::Refused(unfit.to_string())),
         };
         let bytes = self.signed(bytes, domain_of(&from), message.date.0.div_euclid(SECOND_MS)).await?;
-        let letter = Letter { from: &from, to: &to, bytes: &bytes, is_utf8 };
+        let letter = Letter { from: &return_path, to: &to, bytes: &bytes, is_utf8 };
         let mut why = "there is no way for mail".to_owned();
         for way in self.ways_of(message.ready) {
             match way.destination.bring(&letter, gate, spread(message.ready)).await {

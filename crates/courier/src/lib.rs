@@ -2,7 +2,7 @@
 //!
 //! [`port`] is the contract: hand a message over, ask once before the point of no return, and be able to
 //! say afterwards what became of it. [`mime`] is what a mail looks like on the wire, [`push`] what a
-//! device of each platform is given, [`call`] what a hook is. [`outbox`] is the
+//! device of each platform is given, [`call`] what a hook is; [`back`] reads what comes back of mails. [`outbox`] is the
 //! engine that needs nothing: a folder of mails that one can look at. [`conformance`] is the list of
 //! promises, [`lying`] a courier that breaks each of them.
 
@@ -11,6 +11,8 @@ pub mod port;
 pub mod call;
 pub mod mime;
 pub mod push;
+
+pub mod back;
 
 pub mod conformance;
 pub mod lying;

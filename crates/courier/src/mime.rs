@@ -52,6 +52,8 @@ pub struct Written {
     pub message_id: String,
     /// The sender's bare address.
     pub from: String,
+    /// The bare address that servers are told it is from, and send it back to.
+    pub return_path: String,
     /// The receiver's bare address.
     pub to: String,
     /// One of the addresses is not ASCII, and so its header is not: servers have to be asked for that (RFC 6531).
@@ -91,12 +93,16 @@ pub fn write(message: &Message) -> Result<Written, Unfit> {
 
 fn write_mail(message: &Message, way: &port::Mail) -> Result<Written, Unfit> {
     let (from, to) = (header::mailbox("from", &way.from)?, header::mailbox("to", &way.to)?);
+    let back = way.return_path.as_deref().map(|path| header::mailbox("return path", path)).transpose()?;
     if way.html.len() + message.text.len() > BODY_BYTES_MAX {
         return Err(Unfit::new("body", "too long"));
     }
     // The text comes first: of alternatives the last that can be shown is shown.
     let html = part(ContentType::TEXT_HTML, &way.html)?;
-    finished(message, from, vec![to], &way.headers, html)
+    let written = finished(message, from, vec![to], &way.headers, html)?;
+    let return_path = back.map_or_else(|| written.from.clone(), |path| path.email.to_string());
+    let is_utf8 = written.is_utf8 || !return_path.is_ascii();
+    Ok(Written { return_path, is_utf8, ..written })
 }
 
 /// A push as a mail to its devices, with what each of them is given beside its words: for whoever looks into the
@@ -170,7 +176,8 @@ fn finished(
     if !is_canonical(&bytes, is_utf8) {
         return Err(Unfit::new("mail", "has a line that no server must accept"));
     }
-    Ok(Written { message_id: message_id.to_owned(), from: from_address, to: to_address, is_utf8, bytes })
+    let (message_id, return_path) = (message_id.to_owned(), from_address.clone());
+    Ok(Written { message_id, from: from_address, return_path, to: to_address, is_utf8, bytes })
 }
 
 /// The id without its brackets; `None` if it is none.

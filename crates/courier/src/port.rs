@@ -40,6 +40,8 @@ pub struct Mail {
     /// The line that a mail client shows beside the headline.
     pub preheader: String,
     pub html: String,
+    /// The address that servers send it back to; the sender's own without it.
+    pub return_path: Option<String>,
     /// More headers, names and values; checked against line breaks.
     pub headers: Vec<(String, String)>,
 }

@@ -173,7 +173,7 @@ impl Deciding<'_> {
             let joined = plan.map_or_else(Vec::new, |plan| self.joined(key, window, record, plan));
             let open: Vec<&Window> = joined.iter().chain([window]).collect();
             let (candidates, others) = match plan {
-                Some(plan) => self.facts.candidates(key, &open, record, plan, self.catalogue),
+                Some(plan) => self.facts.candidates(key, &open, record, plan, (self.catalogue, self.now)),
                 None => Default::default(),
             };
             self.step(decided, key, Input::Due { window, joined: &joined, candidates, live });

@@ -99,7 +99,7 @@ impl Facts {
         open: &[&Window],
         record: &PersonRecord,
         plan: &Plan,
-        catalogue: &Catalogue,
+        (catalogue, now): (&Catalogue, Millis),
     ) -> (Vec<Candidate>, Others) {
         let reader = self.reader(key);
         let Some(window) = open.last() else { return Default::default() };
@@ -114,7 +114,7 @@ impl Facts {
         };
         // A plan that follows others tells what those are for.
         let firsts = catalogue.plans.firsts_of(plan);
-        let reached = reachable(&reader, plan.channel);
+        let reached = reachable(&reader, plan.channel, &plan.stream, now);
         let closing = Closing { open, plan, firsts, followed, reader, reached, catalogue };
         let repeats = |at| plan.first == First::Both && window.first == Some(at);
         for (at, entry) in view.entries() {

@@ -54,6 +54,11 @@ impl Answer {
         Self { status, body: body.to_string(), retry_secs: None }
     }
 
+    /// What of mails of ours came back, once that is durable.
+    pub fn taken(taken: usize) -> Self {
+        Self { status: StatusCode::OK, body: json!({"accepted": taken}).to_string(), retry_secs: None }
+    }
+
     /// The body could not even be taken apart.
     pub fn unreadable(error: &CloudError) -> Self {
         let body = json!({"error": error.reason, "at": error.at}).to_string();

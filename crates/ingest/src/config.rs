@@ -5,6 +5,8 @@ use std::time::Duration;
 use model::{Tenant, limits::ID_BYTES_MAX};
 use wire::topics;
 
+use crate::returns::Paths;
+
 /// The group under which it reads.
 pub const GROUP: &str = "ingest";
 
@@ -44,6 +46,8 @@ pub const MUTES_MAX: usize = 1_000;
 pub const EXTRA_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Entry keys of one mark or announcement; feedback about a subject may need several of these.
 pub const MARK_KEYS_MAX: usize = 1_000;
+/// What came back of so many mails is noted at once.
+pub const RETURNS_AT_ONCE: usize = 200;
 /// Characters of somebody else's text that a reason quotes.
 pub const QUOTED_CHARS_MAX: usize = 60;
 
@@ -64,4 +68,6 @@ pub struct Config {
     pub lag_records_max: u64,
     /// HTTP requests that are worked on at once.
     pub requests_max: usize,
+    /// Where mails come back to; nothing is heard of it without.
+    pub returns: Option<Paths>,
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
@@ -64,6 +65,23 @@ pub fn tenant<'a>(headers: &HeaderMap, keys: &'a [ApiKey]) -> Result<&'a Tenant,
         }
     }
     found.ok_or_else(|| Answer::unauthorized("there is no such API key"))
+}
+
+/// Whether a provider of mail has one of the keys: as the password of an address, `https://tidings:KEY@host/`, which is
+/// what all of them can be told. Whose mails it tells of their words say.
+pub fn provider(headers: &HeaderMap, keys: &[ApiKey]) -> Result<(), Answer> {
+    let mut headers = headers.clone();
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let basic = given
+        .and_then(|text| text.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"));
+    let said = basic.and_then(|(_, said)| String::from_utf8(STANDARD.decode(said.trim()).ok()?).ok());
+    let bearer =
+        said.and_then(|said| HeaderValue::from_str(&format!("Bearer {}", said.split_once(':')?.1)).ok());
+    if let Some(bearer) = bearer {
+        headers.insert(header::AUTHORIZATION, bearer);
+    }
+    tenant(&headers, keys).map(|_| ())
 }
 
 /// Without keys whoever reaches the port may enter, but not a page of another site through somebody's

@@ -1,4 +1,4 @@
-//! The HTTP way: three paths, one for each sort. An answer with 202 means that what it counts as accepted
+//! The HTTP way: three paths, one for each sort, and one for each provider that tells what came back of mails. An answer with 202 means that what it counts as accepted
 //! is durable; any answer without it means that the same may be sent again, best with an idempotency key.
 //!
 //! Which hosts may be asked for is checked by who mounts this router.
@@ -9,10 +9,11 @@ use axum::{
     Router,
     body::Bytes,
     extract::{DefaultBodyLimit, FromRequest as _, Request, State},
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::post,
 };
+use courier::back::{Posted, Provider, webhook};
 use futures::future::try_join_all;
 use model::{Millis, Tenant};
 use runtime::clock::Stopwatch;
@@ -33,7 +34,8 @@ use crate::{
     config::{BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
     door::{self, ApiKey},
     metrics::Way,
-    run::{Ports, Trouble, apply, first_heard},
+    returns::Paths,
+    run::{Ports, Trouble, apply, first_heard, returned},
 };
 
 /// Says whether the disk is down to its reserve.
@@ -52,6 +54,7 @@ pub struct Http {
 
 /// The routes of the intake.
 pub fn router(http: Http) -> Router {
+    let paths = http.config.returns.clone();
     let requests = Semaphore::new(http.config.requests_max);
     let desk = Arc::new(Desk { http, requests, lag: Mutex::new(None) });
     let mut router = Router::new();
@@ -61,7 +64,21 @@ pub fn router(http: Http) -> Router {
         };
         router = router.route(sort.path(), post(take));
     }
+    if let Some(paths) = paths {
+        for provider in Provider::ALL {
+            let paths = paths.clone();
+            let take = move |State(desk): State<Arc<Desk>>, request: Request| async move {
+                desk.take_back(provider, &paths, request).await
+            };
+            router = router.route(&path(provider), post(take));
+        }
+    }
     router.layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(desk)
+}
+
+/// Where a provider posts what came back.
+fn path(provider: Provider) -> String {
+    format!("/v1/returns/{}", provider.name())
 }
 
 struct Desk {
@@ -95,7 +112,7 @@ impl Desk {
             Ok(Ok(answer) | Err(answer)) => answer,
             Err(_) => Answer::busy("this took too long; nothing was acknowledged"),
         };
-        self.http.ports.metrics.answered(sort, answer.status.as_str(), watch.elapsed());
+        self.http.ports.metrics.answered(sort.path(), answer.status.as_str(), watch.elapsed());
         answer.into_response()
     }
 
@@ -120,6 +137,50 @@ impl Desk {
             }
             Some(key) => self.once(sort, tenant, (&attributes, &body), key).await,
         }
+    }
+
+    /// What a provider tells: it says the same again until it hears that it was taken.
+    async fn take_back(&self, provider: Provider, paths: &Paths, request: Request) -> Response {
+        let _at_work = self.http.ports.quiet.worker();
+        let watch = Stopwatch::start();
+        let answer = match timeout(REQUEST_TIME_MAX, self.noted(provider, paths, request)).await {
+            Ok(Ok(answer) | Err(answer)) => answer,
+            Err(_) => Answer::busy("this took too long; nothing was acknowledged"),
+        };
+        self.http.ports.metrics.answered(&path(provider), answer.status.as_str(), watch.elapsed());
+        let mut response = answer.into_response();
+        if response.status() == StatusCode::UNAUTHORIZED {
+            // Some show what they have only when they are asked for it.
+            let asks = HeaderValue::from_static("Basic realm=\"tidings\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, asks);
+        }
+        response
+    }
+
+    async fn noted(&self, provider: Provider, paths: &Paths, request: Request) -> Result<Answer, Answer> {
+        match &self.http.keys {
+            Some(keys) => door::provider(request.headers(), keys)?,
+            None => door::same_origin(request.headers())?,
+        }
+        let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
+        let body = read(request).await?;
+        if (self.http.disk_low)() {
+            return Err(Answer::full("the disk is down to its reserve"));
+        }
+        let came = match webhook(provider, &body) {
+            Ok(Posted::Came(came)) => came,
+            Ok(Posted::Confirm(address)) => {
+                // Nothing is fetched that somebody names; whoever set the topic up opens it once.
+                tracing::warn!(
+                    address,
+                    "Amazon SNS asks whether it may post here: open this address to confirm"
+                );
+                Vec::new()
+            }
+            Err(error) => return Err(Answer::error(StatusCode::BAD_REQUEST, &error.to_string())),
+        };
+        let taken = returned(&self.http.ports, provider.name(), paths, came).await?;
+        Ok(Answer::taken(taken))
     }
 
     fn enter(&self, headers: &HeaderMap) -> Result<&Tenant, Answer> {

@@ -11,7 +11,7 @@
 //! [`admit`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
 //! that each sort has of its own. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
 //! says how crowds follow a person's place, [`note`] what was probably meant otherwise. [`door`] and [`answer`] are the HTTP way without its waiting: who may
-//! enter, and what is said. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
+//! enter, and what is said. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 
@@ -29,6 +29,7 @@ pub mod note;
 
 pub mod answer;
 pub mod door;
+pub mod returns;
 
 pub mod metrics;
 
@@ -42,4 +43,5 @@ pub use config::Config;
 pub use door::ApiKey;
 pub use http::{DiskGauge, Http, router};
 pub use metrics::IngestMetrics;
-pub use run::{Ports, reads, run};
+pub use returns::Paths;
+pub use run::{Ports, Trouble, heard, reads, run};

@@ -5,10 +5,7 @@ use std::time::Duration;
 use prometheus::{HistogramVec, IntCounterVec};
 use runtime::metrics::Metrics;
 
-use crate::{
-    admit::{Admitted, Sort},
-    effects::Verdict,
-};
+use crate::{admit::Admitted, effects::Verdict};
 
 /// The intake's metrics. Cheap to clone.
 #[derive(Clone)]
@@ -17,6 +14,7 @@ pub struct IngestMetrics {
     refused: IntCounterVec,
     requests: IntCounterVec,
     seconds: HistogramVec,
+    returns: IntCounterVec,
 }
 
 /// By which way something came in.
@@ -59,6 +57,11 @@ impl IngestMetrics {
                 "How long a request took until its answer; what it brought was durable by then.",
                 &["path"],
             )?,
+            returns: metrics.counter(
+                "tidings_ingest_returns_total",
+                "What came back of mails: hard, soft, complaint; unknown is of no mail of ours, nothing and no_report end nothing.",
+                &["way", "what"],
+            )?,
         })
     }
 
@@ -74,9 +77,14 @@ impl IngestMetrics {
         self.refused.with_label_values(&[way.name()]).inc_by(many as u64);
     }
 
-    pub(crate) fn answered(&self, sort: Sort, status: &str, took: Duration) {
-        self.requests.with_label_values(&[sort.path(), status]).inc();
-        self.seconds.with_label_values(&[sort.path()]).observe(took.as_secs_f64());
+    pub(crate) fn answered(&self, path: &str, status: &str, took: Duration) {
+        self.requests.with_label_values(&[path, status]).inc();
+        self.seconds.with_label_values(&[path]).observe(took.as_secs_f64());
+    }
+
+    /// By which way something came back, and what it was.
+    pub(crate) fn returned(&self, way: &str, what: &str) {
+        self.returns.with_label_values(&[way, what]).inc();
     }
 }
 

@@ -4,8 +4,11 @@ use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use async_trait::async_trait;
 use catalogue::{Catalogue, Format, SourceDef};
+use courier::back::Came;
 use futures::{future::try_join_all, try_join};
-use model::{EventKey, Millis, State, Tenant, civil::Zones, entry::DayKey, partition::Partitions};
+use model::{
+    EventKey, Millis, State, Tenant, civil::Zones, entry::DayKey, partition::Partitions, person::notes,
+};
 use runtime::{Clock, Quiet, Shutdown, retry};
 use store::{StateKey, Store, StoreError};
 use topic::{
@@ -13,7 +16,7 @@ use topic::{
     drive::{Drive, Work, drive},
 };
 use wire::{
-    Cloud, Schemas,
+    Cloud, Schemas, WireError,
     quarantined::{self, Unusable},
     replay, topics,
     upstream::{self, Raw},
@@ -21,9 +24,10 @@ use wire::{
 
 use crate::{
     admit::{Admitted, Refused, Sort, admit},
-    config::{Config, EXTRA_BYTES_MAX, GROUP},
+    config::{Config, EXTRA_BYTES_MAX, GROUP, RETURNS_AT_ONCE},
     effects::{Effects, Known, Questions, Verdict},
     metrics::{IngestMetrics, Way, sort_of},
+    returns::{self, Back, Heard, Noted, Paths},
     source,
 };
 
@@ -46,7 +50,7 @@ pub struct Ports {
 
 /// Why nothing was acknowledged.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     #[error("{0}")]
     Busy(String),
     #[error("{0}")]
@@ -335,6 +339,66 @@ async fn apply_piece(ports: &Ports, way: Way, admitted: Vec<Admitted>) -> Result
         ports.metrics.applied(way, sort, verdict);
     }
     Ok(verdicts)
+}
+
+/// What came back of mails, as a provider tells of many. Says how many of them are ours.
+pub(crate) async fn returned(
+    ports: &Ports,
+    way: &str,
+    paths: &Paths,
+    came: Vec<Came>,
+) -> Result<usize, Trouble> {
+    let all = came.len();
+    let backs: Vec<Back> = came.into_iter().filter_map(|came| paths.back(came)).collect();
+    (backs.len()..all).for_each(|_| ports.metrics.returned(way, "unknown"));
+    let mut taken = 0;
+    for some in backs.chunks(RETURNS_AT_ONCE) {
+        taken += note(ports, way, some).await?;
+    }
+    Ok(taken)
+}
+
+/// A mail that came to a return path. When this returns, what follows from it is stored and announced.
+pub async fn heard(ports: &Ports, paths: &Paths, to: &str, mail: &[u8]) -> Result<(), Trouble> {
+    const WAY: &str = "smtp";
+    let _at_work = ports.quiet.worker();
+    match paths.heard(to, mail) {
+        Heard::Back(back) => note(ports, WAY, &[back]).await.map(|_| ()),
+        Heard::Nothing(why) => {
+            ports.metrics.returned(WAY, why);
+            Ok(())
+        }
+    }
+}
+
+/// Law 4: noted, then told.
+async fn note(ports: &Ports, way: &str, backs: &[Back]) -> Result<usize, Trouble> {
+    let now = Millis(ports.clock.now());
+    let slips = try_join_all(backs.iter().map(|back| ports.store.slip(back.ready, now))).await?;
+    let keys: Vec<StateKey> = slips.iter().flatten().map(returns::notes_of).collect();
+    let known = if keys.is_empty() { Vec::new() } else { ports.store.states(&keys).await? };
+    let mut known = known.into_iter();
+    let mut ours = Vec::new();
+    for (back, slip) in backs.iter().zip(&slips) {
+        let Some(slip) = slip else {
+            // Older than what is kept, or of another house with the same secret.
+            ports.metrics.returned(way, "unknown");
+            continue;
+        };
+        // Of who was erased nothing is noted any more.
+        if known.next().is_some_and(|notes| !notes.flag(notes::ERASED)) {
+            ours.push((back, slip));
+        }
+    }
+    if ours.is_empty() {
+        return Ok(0);
+    }
+    let broken = |error: WireError| Trouble::Broken(error.to_string());
+    let Noted { states, records } = returns::noted(ours.iter().copied(), now).map_err(broken)?;
+    ports.store.merge(states).await?;
+    ports.topics.append(records).await?;
+    ours.iter().for_each(|(back, _)| ports.metrics.returned(way, back.what.name()));
+    Ok(ours.len())
 }
 
 async fn ask(ports: &Ports, questions: Questions, now: Millis) -> Result<Known, StoreError> {

@@ -226,7 +226,13 @@ impl House {
     }
 
     fn http(&self) -> Http {
-        let config = Config { records_max: 100, tenant: tenant(), lag_records_max: 1_000, requests_max: 4 };
+        let config = Config {
+            records_max: 100,
+            tenant: tenant(),
+            lag_records_max: 1_000,
+            requests_max: 4,
+            returns: None,
+        };
         Http { ports: self.ports.clone(), config, keys: None, disk_low: Arc::new(|| false) }
     }
 

@@ -19,6 +19,9 @@
 //! - *Hook*: a channel that is a request to an address of the person's own.
 //! - *Message*: one mail, push or call of a hook, rendered. *Headline*: a mail's subject line.
 //! - *Delivery*: what became of a message.
+//! - *Slip*: what the house keeps of a mail that left. *Return*: a bounce or a complaint that came back of one.
+//! - *Stream*: mails of one sort; who complains about one is told no more of that one alone.
+//! - *Suppression*: why nothing is sent to an address, because of what came back.
 //! - *Feedback*: what the person did: read, cleared, opened, came online.
 //! - *Fate*: why an entry was or was not told.
 //! - *Turn*: one atomic commit of a room.
@@ -31,7 +34,7 @@
 //! [`plan`] holds the rules of a channel, [`civil`] turns its local times into instants, [`person`] is
 //! all that is remembered of somebody between turns ([`habit`] when they come, [`badge`] what their devices show), and
 //! [`window`] is the one function that decides.
-//! [`ready`] and [`delivery`] are what leaves and what comes back. [`partition`] says who owns a person,
+//! [`ready`] and [`delivery`] are what leaves and what becomes of it, [`returns`] what others send back later. [`partition`] says who owns a person,
 //! [`limits`] how much of anything there may be.
 
 pub mod id;
@@ -62,6 +65,7 @@ pub mod hold;
 pub mod hook;
 pub mod person;
 pub mod ready;
+pub mod returns;
 pub mod window;
 
 #[cfg(test)]

@@ -106,10 +106,16 @@ pub enum Why {
     OverCap,
     /// Somebody cancelled its window by hand.
     Cancelled,
+    /// A mail to this address came back: it is dead.
+    Bounced,
+    /// Mails to this address came back on several days; it is left alone for a while.
+    BouncedSoftly,
+    /// The person complained about mails of this stream.
+    Complained,
 }
 
 impl Why {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::NoLongerTrue,
         Self::Unfollowed,
         Self::KindGone,
@@ -130,6 +136,9 @@ impl Why {
         Self::SeesItself,
         Self::OverCap,
         Self::Cancelled,
+        Self::Bounced,
+        Self::BouncedSoftly,
+        Self::Complained,
     ];
 
     pub fn text(self) -> &'static str {
@@ -154,6 +163,9 @@ impl Why {
             Self::SeesItself => "was online",
             Self::OverCap => "over a cap",
             Self::Cancelled => "cancelled by hand",
+            Self::Bounced => "suppressed (hard bounce)",
+            Self::BouncedSoftly => "suppressed (soft bounces)",
+            Self::Complained => "suppressed (complaint)",
         }
     }
 

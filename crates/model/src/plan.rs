@@ -9,6 +9,9 @@ use crate::{
     time::{Day, Millis},
 };
 
+/// The stream of a plan that names none.
+pub const GENERAL: &str = "general";
+
 /// One plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
@@ -16,6 +19,8 @@ pub struct Plan {
     /// A hash of the rules; a window names it.
     pub hash: u64,
     pub channel: Channel,
+    /// What a complaint about its mails holds for.
+    pub stream: Arc<str>,
     /// One window a person for each of these; without any there is one window.
     pub key: Vec<KeyPart>,
     pub close: Close,
@@ -381,6 +386,7 @@ impl Plan {
             name,
             hash: 0,
             channel,
+            stream: GENERAL.into(),
             key: Vec::new(),
             close,
             entries: None,

@@ -5,6 +5,7 @@ mod by_hand;
 mod escalation;
 mod habit;
 mod holds;
+mod returns;
 mod windows;
 
 use std::sync::Arc;

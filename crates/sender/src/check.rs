@@ -61,10 +61,8 @@ fn whole(ready: &Ready, facts: &Facts, catalogue: &Catalogue, now: Millis) -> Re
     if now >= ready.expires {
         return Err(Why::Expired);
     }
-    if !catalogue.plans.by_name.contains_key(&ready.plan) {
-        return Err(Why::PlanGone);
-    }
-    reachable(&facts.reader(ready), ready.channel)
+    let plan = catalogue.plans.by_name.get(&ready.plan).ok_or(Why::PlanGone)?;
+    reachable(&facts.reader(ready), ready.channel, &plan.stream, now)
 }
 
 /// Whether somebody's app is to show another number, where that is all that a Ready tells. A browser may not be

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::ReadyId;
 
-use crate::links::Links;
+use crate::{links::Links, returns::Returns};
 
 /// The group under which it reads.
 pub const GROUP: &str = "sender";
@@ -34,6 +34,8 @@ pub struct Config {
     pub patience: Duration,
     /// How a reader asks for no more mail; without it, mails carry no such link.
     pub links: Option<Links>,
+    /// Where mails come back to; without it, to their senders.
+    pub returns: Option<Returns>,
 }
 
 /// When a Ready is tried again after so many tries. Each has a little more of its own, so that those that failed

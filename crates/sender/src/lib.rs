@@ -6,11 +6,13 @@
 //! # Tour
 //!
 //! [`readys`] is what a turn read, [`loaded`] what it needs to know. [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
-//! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it. [`report`] says what became of it. [`mod@run`] is the
+//! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it and the
+//! [`returns`] by which what comes back of it finds its person. [`report`] says what became of it. [`mod@run`] is the
 //! only place that waits.
 
 pub mod config;
 pub mod links;
+pub mod returns;
 
 pub mod loaded;
 pub mod past;
@@ -28,4 +30,5 @@ mod tests;
 
 pub use config::Config;
 pub use links::Links;
+pub use returns::Returns;
 pub use run::{Ports, run};

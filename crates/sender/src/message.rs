@@ -19,6 +19,7 @@ use render::{ItemInput, MailInput, Renderer, SectionInput};
 use crate::{
     check::{Checked, Facts},
     links::Links,
+    returns::Returns,
 };
 
 /// What a message is made with.
@@ -28,6 +29,7 @@ pub struct Making<'a> {
     pub zones: &'a Zones,
     pub world: &'a World,
     pub links: Option<&'a Links>,
+    pub returns: Option<&'a Returns>,
 }
 
 impl Making<'_> {
@@ -78,7 +80,12 @@ impl Making<'_> {
             to: facts.profile.text(profile::EMAIL).context("no address")?.to_owned(),
             preheader: rendered.preheader,
             html: rendered.html,
-            headers: headers(ready, &self.catalogue.name, from, input.unsubscribe),
+            return_path: self.returns.map(|returns| returns.path(ready.id)),
+            headers: [
+                headers(ready, &self.catalogue.name, from, input.unsubscribe),
+                self.returns.map(|returns| returns.headers(ready.id)).unwrap_or_default(),
+            ]
+            .concat(),
         };
         Ok((rendered.headline, rendered.text, Way::Mail(mail)))
     }

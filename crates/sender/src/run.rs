@@ -16,13 +16,14 @@ use catalogue::Catalogue;
 use courier::{Call, Courier, Gate, Handed, Message};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::join_all};
 use model::{
-    Fact, Millis, Row, State, Tenant, World,
+    Channel, Fact, Millis, Row, State, Tenant, World,
     civil::Zones,
     delivery::Delivery,
     device::Device,
     entry::DayKey,
     fault::{self, Fault},
     partition::Partitions,
+    person::profile,
     ready::Ready,
 };
 use prometheus::IntCounter;
@@ -43,7 +44,7 @@ use crate::{
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
     past::{Past, is_alone, past},
-    readys, report,
+    readys, report, returns,
 };
 
 /// What the sender is given.
@@ -268,6 +269,7 @@ impl Desk {
             zones: &self.ports.zones,
             world: &loaded.world,
             links: self.config.links.as_ref(),
+            returns: self.config.returns.as_ref(),
         };
         let message = match making.message(ready, facts, &checked) {
             Ok(message) => message,
@@ -393,6 +395,9 @@ impl Gate for ClaimGate<'_> {
             deadline: now.plus(self.desk.config.claim_ms),
             told: self.checked.told.iter().map(|entry| entry.key).collect(),
         };
+        if !self.leaves_slip(now).await {
+            return false;
+        }
         let store = &self.desk.ports.store;
         let claimed = asked(|| store.claim(&self.ready.tenant, claim.clone())).await;
         crash::point(crash::CLAIMED);
@@ -442,6 +447,20 @@ impl ClaimGate<'_> {
         let record = report::person_record(&Inbox::Fact(fact), ports.partitions)?;
         ports.topics.append(vec![record]).await.context("the inbox")?;
         Ok(())
+    }
+
+    /// Before the claim, so that whatever went out can be traced. Says whether it may go on.
+    async fn leaves_slip(&self, now: Millis) -> bool {
+        let Desk { ports, config, .. } = self.desk;
+        let plan = ports.catalogue.plans.by_name.get(&self.ready.plan);
+        let address = self.profile.text(profile::EMAIL).filter(|_| self.ready.channel == Channel::Email);
+        let (Some(_), Some(plan), Some(address)) = (&config.returns, plan, address) else { return true };
+        let slip = returns::slip(self.ready, &plan.stream, address, now);
+        let kept = asked(|| ports.store.keep(self.ready.id, slip.clone())).await;
+        if let Err(error) = &kept {
+            tracing::warn!(ready = %self.ready.id, %error, "what comes back of it could not be traced");
+        }
+        kept.is_ok()
     }
 
     /// Another attempt may have been begun meanwhile by somebody who took over from us, or before us.

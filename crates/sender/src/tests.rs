@@ -10,7 +10,9 @@ use model::{
     device::{self, Device, Platform},
     fold::fold,
     person::{mutes, notes, profile},
+    plan::GENERAL,
     ready::{Ready, ReadyEntry},
+    returns::{AddressHash, Slip, Sort},
 };
 use store::{Claim, Journalled, Record, Recorded};
 
@@ -167,6 +169,15 @@ fn person(flags: &[&str]) -> State {
     state
 }
 
+/// What is noted where a mail to the address that people here have came back.
+fn returned(sort: Sort, stream: &str) -> State {
+    let Ready { tenant, person: whose, plan, channel, .. } = ready(0);
+    let known = person(&[]);
+    let address = AddressHash::of(&tenant, &whose, known.text(profile::EMAIL).unwrap());
+    let slip = Slip { tenant, person: whose, plan, stream: stream.into(), channel, address, at: NOW };
+    slip.notes(sort, "5.1.1")
+}
+
 fn flags(names: &[&str]) -> State {
     State::at(1, names.iter().map(|name| (*name, Some(Value::Flag(true)))))
 }
@@ -202,6 +213,16 @@ fn every_entry_is_asked_again_before_the_claim() {
     check(|facts, _| facts.profile = State::default(), Some(Why::NoAddress));
     check(|facts, _| facts.profile = person(&[profile::EMAIL_OFF]), Some(Why::Unsubscribed));
     check(|facts, _| facts.notes = flags(&[notes::ERASED]), Some(Why::Erased));
+    check(|facts, _| facts.notes = returned(Sort::Hard, "other"), Some(Why::Bounced));
+    check(|facts, _| facts.notes = returned(Sort::Complaint, GENERAL), Some(Why::Complained));
+    check(|facts, _| facts.notes = returned(Sort::Complaint, "other"), None);
+    check(
+        |facts, _| {
+            facts.notes = returned(Sort::Hard, GENERAL);
+            facts.profile = State::at(2, [(profile::EMAIL, Some(Value::text("ann@elsewhere.example")))]);
+        },
+        None,
+    );
     check(|facts, _| facts.mutes = flags(&[&mutes::kind(&reason().kind)]), Some(Why::Muted));
     check(|facts, _| facts.mutes = flags(&[&mutes::subject(&subject("work:1"))]), Some(Why::Muted));
     check(|facts, _| facts.mutes = flags(&[&mutes::actor(&Person::new("zoe").unwrap())]), Some(Why::Muted));

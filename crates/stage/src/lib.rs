@@ -32,6 +32,7 @@
 //!         | "seen" P SURFACE | "app" P ("connected" | "gone")
 //!         | "upstream" "text" | "upstream" "hex" DIGITS
 //!         | "post" PATH "body" "expect" STATUS ["part of the answer"…]
+//!         | "returned" ("hard"|"soft"|"complaint"|"away") P | "lift" P ["stream" NAME]
 //!         | "mail" "down"|"up" | "release" PLAN (P|"all") | "archive" "before" DAY
 //!         | "replay" "events"|"changes" "from" DAY TIME ["telling" "missing"]
 //!         | "restart" "all" | "crash" "all" | "house" "down"|"up" ["with" FOLDER]

@@ -193,6 +193,8 @@ impl Run<'_> {
             Act::Stop => self.world.stop(Restart::Orderly).await,
             Act::Start { catalogue } => self.world.start(catalogue.as_deref()).await,
             Act::MailServer { up } => self.world.mail_server(*up).await,
+            Act::Returned { back, person } => self.world.returned(tenant, person, *back).await,
+            Act::Lift { person, stream } => self.world.lift(tenant, person, stream.as_deref()).await,
             Act::Replay { topic, from, tells_missing } => {
                 self.world.replay(topic, *from, *tells_missing).await
             }

@@ -43,6 +43,19 @@ pub enum What {
     Expect(Expected),
 }
 
+/// What comes back of a mail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Back {
+    /// The address is dead.
+    Hard,
+    /// It cannot take the mail.
+    Soft,
+    /// Its reader calls it spam.
+    Complaint,
+    /// Its reader's machine answers that they are away.
+    Away,
+}
+
 /// Something that is done to the house.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Act {
@@ -69,6 +82,16 @@ pub enum Act {
         person: Person,
         about: About,
         did: Did,
+    },
+    /// The last mail to a person comes back.
+    Returned {
+        back: Back,
+        person: Person,
+    },
+    /// What came back keeps no mails from a person any more; of one stream alone, if it is named.
+    Lift {
+        person: Person,
+        stream: Option<String>,
     },
     /// Whether the person's app has a live connection.
     App {
@@ -266,6 +289,8 @@ impl Line {
                 | Act::Feedback { person, .. }
                 | Act::Seen { person, .. }
                 | Act::Device { person, .. }
+                | Act::Returned { person, .. }
+                | Act::Lift { person, .. }
                 | Act::App { person, .. },
             )
             | What::Expect(
@@ -292,6 +317,20 @@ impl Line {
     }
 }
 
+impl Back {
+    pub const ALL: [Self; 4] = [Self::Hard, Self::Soft, Self::Complaint, Self::Away];
+
+    /// As a scenario writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hard => "hard",
+            Self::Soft => "soft",
+            Self::Complaint => "complaint",
+            Self::Away => "away",
+        }
+    }
+}
+
 impl Act {
     /// Whether the house answers it.
     pub(crate) fn is_answered(&self) -> bool {
@@ -305,6 +344,8 @@ impl Act {
             | Self::Seen { .. }
             | Self::Device { .. } => true,
             Self::App { .. }
+            | Self::Returned { .. }
+            | Self::Lift { .. }
             | Self::Upstream(_)
             | Self::Post { .. }
             | Self::Restart(_)

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     parse, parse_with, request, run,
     run::{Pace, run_at},
-    scenario::{Act, Restart, What},
+    scenario::{Act, Back, Restart, What},
     world::{Answer, Entry, Mail, Section, World},
 };
 
@@ -347,6 +347,16 @@ impl World for Toy {
     }
 
     async fn mail_server(&mut self, _: bool) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    async fn returned(&mut self, _: &Tenant, person: &Person, back: Back) -> anyhow::Result<()> {
+        self.done.push(format!("{} of {person}", back.word()));
+        Ok(())
+    }
+
+    async fn lift(&mut self, _: &Tenant, person: &Person, stream: Option<&str>) -> anyhow::Result<()> {
+        self.done.push(format!("lifted {person} {}", stream.unwrap_or("all")));
         Ok(())
     }
 

@@ -6,14 +6,15 @@ use serde_json::Map;
 use crate::{
     args::{Args, Field},
     calendar::Calendar,
-    scenario::{About, Act, Did, Event, Expected, ExpectedMail, Muted, Restart, Via, What},
+    scenario::{About, Act, Back, Did, Event, Expected, ExpectedMail, Muted, Restart, Via, What},
     token::{Raw, Wrong},
     value,
 };
 
-pub(crate) const VERBS: [&str; 22] = [
+pub(crate) const VERBS: [&str; 24] = [
     "person", "device", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "seen",
-    "app", "upstream", "post", "mail", "release", "replay", "archive", "restart", "crash", "house", "expect",
+    "app", "upstream", "post", "mail", "release", "replay", "archive", "restart", "crash", "house",
+    "returned", "lift", "expect",
 ];
 
 /// What an event says of itself beside its fields.
@@ -64,6 +65,12 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
             args.one_of("what goes down", &["all"])?;
             Act::Restart(if verb == "crash" { Restart::Crash } else { Restart::Orderly })
         }
+        "returned" => {
+            let back = args.one_of("what comes back", &Back::ALL.map(Back::word))?;
+            let back = Back::ALL.into_iter().find(|one| one.word() == back).unwrap_or(Back::Away);
+            Act::Returned { back, person: args.person()? }
+        }
+        "lift" => Act::Lift { person: args.person()?, stream: stream(args)? },
         "house" => match args.one_of("a state of the house", &["up", "down"])? {
             "down" => Act::Stop,
             _ if args.end().is_ok() => Act::Start { catalogue: None },
@@ -100,6 +107,14 @@ fn muted(args: &mut Args) -> Result<Muted, Wrong> {
         "subject" => Muted::Subject(args.subject()?),
         _ => Muted::Thread(args.subject()?),
     })
+}
+
+fn stream(args: &mut Args) -> Result<Option<String>, Wrong> {
+    if args.end().is_ok() {
+        return Ok(None);
+    }
+    args.one_of("what may stand here", &["stream"])?;
+    args.text("a stream").map(Some)
 }
 
 fn one_or_all(args: &mut Args) -> Result<Option<Person>, Wrong> {

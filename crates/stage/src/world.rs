@@ -6,7 +6,7 @@ use model::{Channel, Day, Millis, Person, PlanName, SubjectRef, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
-use crate::scenario::Restart;
+use crate::scenario::{Back, Restart};
 
 /// A house on the stage.
 #[async_trait]
@@ -34,6 +34,12 @@ pub trait World: Send {
 
     /// Whether the other side takes mail from now on.
     async fn mail_server(&mut self, up: bool) -> anyhow::Result<()>;
+
+    /// The last mail that a person got comes back.
+    async fn returned(&mut self, tenant: &Tenant, person: &Person, back: Back) -> anyhow::Result<()>;
+
+    /// What came back keeps no mails from a person any more; of one stream alone, if it is named.
+    async fn lift(&mut self, tenant: &Tenant, person: &Person, stream: Option<&str>) -> anyhow::Result<()>;
 
     /// Whether the person's app has a live connection from now on.
     async fn app(&mut self, person: &Person, connected: bool) -> anyhow::Result<()>;

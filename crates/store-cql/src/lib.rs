@@ -4,7 +4,7 @@
 //! session (`connect`) with its statements prepared (`statements`) is an `engine`: it sends as many requests
 //! at once as the cluster bears (`window`), tries again what may be repeated, and says of each error what it
 //! asks for (`errors`). On it stand the ports: `days` with `put`, `scan` and the `marks` of closed days,
-//! `states` with their `cells`, `crowds`, `journal`.
+//! `states` with their `cells`, `crowds`, `journal`, `slips`.
 //!
 //! What makes it safe to repeat a write: rows of days never differ; states and crowds order by version,
 //! settled by content (`cells`); the journal recognises its own token. Nothing is ever deleted. The day tables
@@ -22,6 +22,7 @@ mod migrate;
 mod put;
 mod scan;
 mod settings;
+mod slips;
 mod statements;
 mod states;
 mod window;

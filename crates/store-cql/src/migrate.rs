@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The versions, oldest first; what was released is never changed.
-const VERSIONS: &[&str] = &[include_str!("migrations/001.cql")];
+const VERSIONS: &[&str] = &[include_str!("migrations/001.cql"), include_str!("migrations/002.cql")];
 
 /// The lock falls by itself so many seconds after its holder last did something.
 const LOCK_TTL: i32 = 120;
@@ -233,7 +233,7 @@ pub(crate) async fn empty(settings: &Settings) -> anyhow::Result<()> {
     anyhow::ensure!(settings.alone, "a keyspace that others use is not emptied");
     let session = connect(settings).await?;
     let slots = (0..SLOTS).map(|slot| format!("{}.days_{}", settings.keyspace, slot_name(slot)));
-    let others = ["days_held", "marks", "states", "notes", "crowds"];
+    let others = ["days_held", "marks", "states", "notes", "crowds", "slips"];
     let tables = slots
         .chain(others.map(|table| format!("{}.{table}", settings.keyspace)))
         .chain(["journal", "answers"].map(|table| format!("{}.{table}", settings.journal())));

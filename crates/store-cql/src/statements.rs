@@ -39,6 +39,8 @@ pub(crate) struct Statements {
     pub answer: PreparedStatement,
     pub answer_anew: PreparedStatement,
     pub answered: PreparedStatement,
+    pub keep: PreparedStatement,
+    pub slip: PreparedStatement,
     pub mark: PreparedStatement,
     pub marks: PreparedStatement,
     pub hold: PreparedStatement,
@@ -113,6 +115,8 @@ impl Statements {
             .await?,
             answered: plain(format!("SELECT at, answer FROM {journal}.answers WHERE tenant = ? AND key = ?"))
                 .await?,
+            keep: plain(format!("INSERT INTO {keyspace}.slips (ready, body) VALUES (?, ?) USING TTL ?")).await?,
+            slip: plain(format!("SELECT body FROM {keyspace}.slips WHERE ready = ?")).await?,
             // Everybody who writes is in our data centre, so nobody need wait for another, which may be dead.
             mark: plain(format!("INSERT INTO {keyspace}.marks (name, day) VALUES (?, ?) {by_version}")).await?,
             marks: plain(format!("SELECT name, day FROM {keyspace}.marks")).await?,

@@ -4,7 +4,11 @@
 
 use std::sync::Arc;
 
-use model::{Cell, Day, EntryKey, Millis, Place, ReadyId, State, SubjectRef, Value, Why};
+use model::{
+    Cell, Channel, Day, EntryKey, Millis, Person, Place, PlanName, ReadyId, State, SubjectRef, Tenant, Value,
+    Why,
+    returns::{AddressHash, Slip},
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::port::{Claim, Record, Recorded, StoreError};
@@ -90,6 +94,17 @@ struct StoredAnswer<'a> {
     answer: Bytes<'a>,
 }
 
+#[derive(Serialize, Deserialize)]
+struct StoredSlip<'a> {
+    at: i64,
+    tenant: &'a str,
+    person: &'a str,
+    plan: &'a str,
+    stream: &'a str,
+    channel: &'a str,
+    address: [u8; 16],
+}
+
 /// What cannot be read, as an error.
 pub fn bad(what: &str) -> StoreError {
     StoreError::Broken(format!("{what} in the store cannot be read"))
@@ -120,7 +135,7 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Res
     }
 }
 
-/// The time at which a row of the journal or an answer was written.
+/// The time at which a row of the journal, an answer or a slip was written.
 pub(crate) fn at(bytes: &[u8]) -> Option<Millis> {
     let (&VERSION, rest) = bytes.split_first()? else { return None };
     postcard::take_from_bytes(rest).ok().map(|(at, _)| Millis(at))
@@ -237,6 +252,37 @@ pub fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record,
         (Some(what), Some(left)) => Ok(Record { ready, attempt, at: Millis(stored.at), what, left }),
         _ => Err(bad("a record")),
     }
+}
+
+/// A slip's value; the Ready is its key.
+pub fn slip(slip: &Slip) -> Result<Vec<u8>, StoreError> {
+    let stored = StoredSlip {
+        at: slip.at.0,
+        tenant: slip.tenant.as_str(),
+        person: slip.person.as_str(),
+        plan: slip.plan.as_str(),
+        stream: &slip.stream,
+        channel: slip.channel.name(),
+        address: slip.address.0,
+    };
+    encode("a slip", &stored)
+}
+
+/// Reads a slip back.
+pub fn slip_back(bytes: &[u8]) -> Result<Slip, StoreError> {
+    let stored: StoredSlip<'_> = decode("a slip", bytes)?;
+    let read = || {
+        Some(Slip {
+            tenant: Tenant::new(stored.tenant).ok()?,
+            person: Person::new(stored.person).ok()?,
+            plan: PlanName::new(stored.plan).ok()?,
+            stream: stored.stream.into(),
+            channel: Channel::parse(stored.channel)?,
+            address: AddressHash(stored.address),
+            at: Millis(stored.at),
+        })
+    };
+    read().ok_or_else(|| bad("a slip"))
 }
 
 pub(crate) fn answer(at: Millis, answer: &[u8]) -> Result<Vec<u8>, StoreError> {

@@ -11,6 +11,7 @@ mod crowds;
 mod days;
 mod journal;
 mod samples;
+mod slips;
 mod states;
 
 use std::{fmt, sync::Arc};
@@ -85,6 +86,7 @@ pub fn promises() -> impl Iterator<Item = Promise> {
         crowds::PROMISES,
         journal::PROMISES,
         answers::PROMISES,
+        slips::PROMISES,
         apart::PROMISES,
     ];
     all.into_iter().flatten().copied()

@@ -1,6 +1,6 @@
 //! The ports of the store, and what stands on them.
 //!
-//! [`port`] is the contract in our nouns: days, states, crowds, the journal, answers; [`rows`] and [`codec`]
+//! [`port`] is the contract in our nouns: days, states, crowds, the journal, answers, slips; [`rows`] and [`codec`]
 //! are their bytes, the same on every engine. [`embedded`] is the engine that needs nothing;
 //! [`conformance`] the promises every engine keeps, [`lying`] an engine that breaks each, and [`rough`] one
 //! that is as unpleasant as a real cluster may be.
@@ -20,5 +20,5 @@ mod tests;
 
 pub use port::{
     Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Recorded,
-    StateKey, States, Store, StoreError,
+    Slips, StateKey, States, Store, StoreError,
 };

@@ -41,7 +41,7 @@ macro_rules! lies {
 lies! {
     /// The last write is acknowledged before it is anywhere but in memory.
     LosesLastWrite breaks "rows are durable", "states are durable", "enrolments are durable",
-        "the journal is complete", "the first answer stands";
+        "the journal is complete", "the first answer stands", "the last slip stands";
     /// Only the first half of a day's rows is written.
     WritesHalf breaks "rows come back as written";
     /// What is not text is written as text.
@@ -130,6 +130,12 @@ lies! {
     LastAnswerStands breaks "the first answer stands", "one of many answers stands";
     /// Answers stand for ever.
     AnswersForEver breaks "an answer is gone after a day";
+    /// A later slip of the same Ready is not kept.
+    FirstSlipStands breaks "the last slip stands";
+    /// Slips are kept for ever.
+    SlipsForEver breaks "a slip is gone when it has had its time";
+    /// Readys whose ids begin alike share a slip.
+    SlipsShared breaks "slips are apart";
     /// Tenants share everything.
     TenantIgnored breaks "tenants are apart";
     /// Names are cut after 64 bytes.

@@ -10,7 +10,7 @@ use std::fmt;
 use async_trait::async_trait;
 use model::{
     Crowd, Day, Enrolment, EntryKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Why,
-    entry::DayKey,
+    entry::DayKey, returns::Slip,
 };
 
 /// Why an operation failed; each asks for something else.
@@ -208,7 +208,17 @@ pub trait Answers: Send + Sync {
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError>;
 }
 
-/// A whole store.
-pub trait Store: Days + States + Crowds + Journal + Answers + fmt::Debug {}
+/// Slips: what is kept of messages that left, so that what comes back of one finds its person.
+#[async_trait]
+pub trait Slips: Send + Sync {
+    /// Keeps the slip of a Ready; the last one stands. The id alone is the key: it is a hash over the tenant.
+    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError>;
 
-impl<T: Days + States + Crowds + Journal + Answers + fmt::Debug> Store for T {}
+    /// The slip of a Ready, if it is younger than [`model::returns::SLIP_LIFE_MS`].
+    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError>;
+}
+
+/// A whole store.
+pub trait Store: Days + States + Crowds + Journal + Answers + Slips + fmt::Debug {}
+
+impl<T: Days + States + Crowds + Journal + Answers + Slips + fmt::Debug> Store for T {}

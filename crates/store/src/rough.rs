@@ -13,11 +13,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey};
+use model::{
+    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, returns::Slip,
+};
 
 use crate::port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
-    States, Store, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
+    StateKey, States, Store, StoreError,
 };
 
 /// How unpleasant it is.
@@ -205,5 +207,16 @@ impl Answers for Rough {
 
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
         self.look(self.inner.answered(tenant, key, now)).await
+    }
+}
+
+#[async_trait]
+impl Slips for Rough {
+    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
+        self.change(self.inner.keep(ready, slip)).await
+    }
+
+    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
+        self.look(self.inner.slip(ready, now)).await
     }
 }

@@ -9,7 +9,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, fold::fold};
+use model::{
+    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, fold::fold,
+    returns::Slip,
+};
 use proptest::prelude::*;
 use runtime::clock::Stopwatch;
 use tempfile::TempDir;
@@ -243,6 +246,16 @@ impl Answers for Patient {
     }
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
         patiently!(self.0.answered(tenant, key, now))
+    }
+}
+
+#[async_trait]
+impl Slips for Patient {
+    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
+        patiently!(self.0.keep(ready, slip.clone()))
+    }
+    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
+        patiently!(self.0.slip(ready, now))
     }
 }
 

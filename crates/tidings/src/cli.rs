@@ -13,6 +13,7 @@ mod hooks;
 mod mail;
 mod repartition;
 mod replay;
+mod suppressions;
 mod tell;
 mod tools;
 
@@ -23,6 +24,7 @@ pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
 pub use repartition::Repartition;
 pub use replay::Replay;
+pub use suppressions::Suppressions;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
 pub use tools::{Archive, Explain, Preview, Release, Shares, Windows};
 
@@ -147,6 +149,9 @@ pub enum Command {
     /// Send one mail to an address, by the ways that mails go, and say what became of it
     #[command(after_help = mail::SEND_TEST)]
     SendTest(SendTest),
+    /// Show what keeps mails from a person, because of what came back of them; lift it
+    #[command(subcommand, after_help = suppressions::SUPPRESSIONS)]
+    Suppressions(Suppressions),
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = CHECK)]
     Check(Check),

@@ -27,6 +27,7 @@ mod replay;
 mod run;
 mod shares;
 mod show;
+mod suppressions;
 mod tell;
 mod up;
 mod windows;
@@ -75,6 +76,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Dkim(asked) => mail::dkim(&config, &asked, out),
         Command::Hooks(asked) => hooks::run(&config, &asked, out),
         Command::SendTest(asked) => mail::send_test(&config, &asked, out),
+        Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),

@@ -23,6 +23,7 @@ pub mod merge;
 mod parse;
 mod production;
 mod push;
+mod returns;
 mod settle;
 pub mod show;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use mail::Mail;
 pub use merge::Given;
 pub use production::{Production, Registry};
 pub use push::Push;
+pub use returns::Returns;
 pub use settle::Merged;
 
 /// Everything that can be set, settled.
@@ -53,6 +55,8 @@ pub struct Config {
     pub outbox: PathBuf,
     /// How mails leave the house; without it they stay in the outbox.
     pub mail: Option<Mail>,
+    /// Where mails come back to; to their senders without it.
+    pub returns: Option<Returns>,
     /// And how pushes do.
     pub push: Push,
     /// And which hooks are called.

@@ -15,7 +15,7 @@ use courier::{Courier, outbox::Outbox};
 use live::{Live, Unasked};
 use model::{Millis, civil::Zones};
 use runtime::{Shutdown, retry};
-use sender::Links;
+use sender::{Links, Returns};
 use store::StoreError;
 use tokio::{
     task::spawn_blocking,
@@ -25,7 +25,7 @@ use topic::TopicError;
 use wire::token::Secret;
 
 use crate::{
-    config::{Config, Engine},
+    config::{self, Config, Engine},
     datadir::{DataDir, DemoClock, disk_free, has_room},
     engines::{self, Opened, Trouble},
     house::{self, House, Room},
@@ -144,6 +144,10 @@ impl Site {
         }
         let public_url = public_url.as_deref().unwrap_or(&self.address);
         settings.sender.links = Some(Links::new(public_url, self.secret.clone()));
+        if let Some(config::Returns { domain, provider, .. }) = &self.config.returns {
+            settings.sender.returns = Some(Returns::new(domain, self.secret.clone(), *provider));
+            settings.ingest.returns = Some(ingest::Paths::new(domain, self.secret.clone()));
+        }
         let intake = settings.ingest.clone();
         let stands_on = house::Engines {
             topics: engines.topics(),

@@ -36,6 +36,7 @@ mod quarantine;
 mod release;
 mod replay;
 mod shares;
+mod suppressions;
 #[cfg(test)]
 mod tests;
 mod told;

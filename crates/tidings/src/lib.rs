@@ -30,6 +30,7 @@ pub mod repartition;
 pub mod replay;
 pub mod scenario;
 pub mod shares;
+pub mod suppressions;
 
 pub mod cli;
 pub mod client;

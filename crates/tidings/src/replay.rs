@@ -275,6 +275,7 @@ fn replayable(topic: &str) -> Result<(), Trouble> {
             "it is what was decided; deciding again would tell again"
         }
         topics::SLICES | topics::PENDING => "it follows from `events`; replay those",
+        topics::RETURNS => "it tells others what came back; the house had noted it before",
         topics::REPLAYS => "it is the book of replays",
         other => {
             let near = did_you_mean(other, [topics::EVENTS, topics::CHANGES]);

@@ -17,6 +17,7 @@ mod apps;
 mod books;
 mod mail_server;
 mod real;
+mod returned;
 mod scene;
 
 pub use real::RealEngines;

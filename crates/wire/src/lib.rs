@@ -4,7 +4,8 @@
 //! (and [`cloud`], the same as JSON) is what comes in, [`event`] what was admitted, [`mod@slice`] a part of a
 //! large audience, [`pending`] the announcements, [`inbox`] all that concerns one person, [`window`] what is
 //! remembered of them, [`ready`] what is due, [`quarantined`] what could not be used. Each has `encode` and
-//! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries.
+//! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries,
+//! and [`verp`] what its return path does. [`returned`] is what came back, for readers outside.
 //!
 //! A record is Avro in single-object encoding: two fixed bytes, the fingerprint of the schema it was
 //! written with, the datum. The schemas lie in `schemas/` and are built in. With a registry records travel in
@@ -51,8 +52,10 @@ pub mod archive;
 pub mod quarantined;
 pub mod ready;
 pub mod replay;
+pub mod returned;
 
 pub mod token;
+pub mod verp;
 
 #[cfg(test)]
 mod tests;
@@ -62,4 +65,5 @@ pub use codec::{LIST_MAX, RECORD_BYTES_MAX, Undecodable, WireError};
 pub use inbox::{Did, Feedback, Inbox};
 pub use pending::{Announcement, Pending};
 pub use quarantined::{Quarantined, Unusable};
+pub use returned::Returned;
 pub use schemas::{NoSchema, NoSchemas, Schemas};

@@ -96,7 +96,7 @@ pub(crate) fn to_channel(channel: ChannelDto, hook: Option<&str>) -> Result<Chan
 
 twins!(WhyDto = Why as "why": NoLongerTrue, Unfollowed, KindGone, PlanGone, Unsubscribed, NoAddress, Erased,
     Expired, MaybeSent, Refused, SeenBefore, ToldElsewhere, Muted, MovedAway, ToldBefore,
-    TooFew, QuietHours, SeesItself, OverCap, Cancelled);
+    TooFew, QuietHours, SeesItself, OverCap, Cancelled, Bounced, BouncedSoftly, Complained);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "reason")]

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::{
     change,
     codec::{Codec, HEADER_BYTES, WireError, header_of, shortened},
-    event, inbox, pending, quarantined, ready, replay, slice, topics, window,
+    event, inbox, pending, quarantined, ready, replay, returned, slice, topics, window,
 };
 
 /// Bytes of a schema of others.
@@ -94,7 +94,7 @@ impl Bundled {
 }
 
 /// The schema of each topic.
-pub fn all() -> [Bundled; 9] {
+pub fn all() -> [Bundled; 10] {
     let bundled = |topic, text, codec| Bundled { topic, text, codec };
     [
         bundled(topics::CHANGES, include_str!("../../../schemas/change.avsc"), &change::CODEC),
@@ -104,6 +104,7 @@ pub fn all() -> [Bundled; 9] {
         bundled(topics::PENDING, include_str!("../../../schemas/pending.avsc"), &pending::CODEC),
         bundled(topics::WINDOWS, include_str!("../../../schemas/window.avsc"), &window::CODEC),
         bundled(topics::READY, include_str!("../../../schemas/ready.avsc"), &ready::CODEC),
+        bundled(topics::RETURNS, include_str!("../../../schemas/returned.avsc"), &returned::CODEC),
         bundled(topics::QUARANTINE, include_str!("../../../schemas/quarantined.avsc"), &quarantined::CODEC),
         bundled(topics::REPLAYS, include_str!("../../../schemas/replay.avsc"), &replay::CODEC),
     ]

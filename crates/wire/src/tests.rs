@@ -25,8 +25,8 @@ use serde_json::Value;
 use crate::{
     Cloud, Quarantined, Undecodable, Unusable, change, change::ChangeDto, codec::Codec, event,
     event::EventDto, fingerprint, inbox, inbox::InboxDto, key, pending, pending::PendingDto, quarantined,
-    quarantined::QuarantinedDto, ready, ready::ReadyDto, replay, slice, slice::SliceDto, topics, window,
-    window::WindowDto,
+    quarantined::QuarantinedDto, ready, ready::ReadyDto, replay, returned, returned::ReturnedDto, slice,
+    slice::SliceDto, topics, window, window::WindowDto,
 };
 
 fn schemas() -> PathBuf {
@@ -116,6 +116,7 @@ fn samples() -> Vec<Sample> {
         sample("replay", replay::encode(&samples::replay()).unwrap(), describe(samples::replay()), |bytes| {
             replay::decode(bytes).map(describe)
         }),
+        returned_sample(),
         sample(
             "change",
             change::encode(&samples::change()).unwrap(),
@@ -139,6 +140,17 @@ fn samples() -> Vec<Sample> {
         decode: |bytes| inbox::decode(bytes).map(|inbox| describe(InboxDto::of(&inbox))),
     }));
     all
+}
+
+fn returned_sample() -> Sample {
+    let returned = samples::returned();
+    Sample {
+        schema: "returned",
+        golden: "returned".to_owned(),
+        bytes: returned::encode(&returned).unwrap(),
+        json: describe(ReturnedDto::of(&returned)),
+        decode: |bytes| returned::decode(bytes).map(|returned| describe(ReturnedDto::of(&returned))),
+    }
 }
 
 /// What is written today has not changed since its version was made.
@@ -189,6 +201,11 @@ proptest! {
     #[test]
     fn an_inbox_record_comes_back(inbox in arbitrary::inbox()) {
         check(&inbox, inbox::encode, inbox::decode);
+    }
+
+    #[test]
+    fn what_was_returned_comes_back(of in arbitrary::returned()) {
+        check(&of, returned::encode, returned::decode);
     }
 
     #[test]
@@ -544,7 +561,7 @@ fn records_do_not_pass_for_each_other() {
 #[test]
 fn topics_are_what_the_model_says() {
     for (name, partitions, _) in topics::all(Partitions::USUAL) {
-        let keyed = ![topics::CHANGES, topics::QUARANTINE, topics::REPLAYS].contains(&name);
+        let keyed = ![topics::CHANGES, topics::QUARANTINE, topics::RETURNS, topics::REPLAYS].contains(&name);
         assert_eq!(partitions == Partitions::USUAL.count(), keyed, "{name}");
     }
 }
@@ -554,17 +571,18 @@ fn schema_text(name: &str) -> String {
 }
 
 /// The schemas, their versions and their fingerprints.
-const VERSIONS: [(&str, u32, &str); 10] = [
-    ("archive", 3, "99e2e0edec1cf155"),
+const VERSIONS: [(&str, u32, &str); 11] = [
+    ("archive", 3, "2caa1b7131bab888"),
     ("change", 2, "b58d14ad4220fee6"),
     ("event", 2, "a5079a780a680505"),
-    ("inbox", 4, "e3cb37fbf6e5aade"),
+    ("inbox", 4, "872e246c641a6f0b"),
     ("pending", 2, "3f55e1d34764ee68"),
     ("quarantined", 2, "9c279e9c1afb97dd"),
     ("ready", 4, "b6a24bdc13aea8cc"),
     ("replay", 1, "17b5da06036bb539"),
+    ("returned", 1, "e24c8d9ab7d74107"),
     ("slice", 1, "ef45482c0dcb8dc7"),
-    ("window", 4, "7a8d9346fa2ec02e"),
+    ("window", 4, "5f5c691f1cd8d483"),
 ];
 
 /// Other languages must come to the same fingerprints. These were computed with fastavro 1.13.1.
@@ -713,6 +731,7 @@ fn read_with(schema: &str, codec: &Codec, bytes: &[u8]) -> Result<Value, Undecod
         "quarantined" => describe(codec.decode::<QuarantinedDto<'_>>(bytes)?),
         "change" => describe(codec.decode::<ChangeDto<'_>>(bytes)?),
         "replay" => describe(codec.decode::<replay::Replay>(bytes)?),
+        "returned" => describe(codec.decode::<ReturnedDto<'_>>(bytes)?),
         _ => unreachable!("{schema}"),
     })
 }

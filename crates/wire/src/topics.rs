@@ -19,6 +19,8 @@ pub const PENDING: &str = "pending";
 pub const WINDOWS: &str = "windows";
 /// What is due, keyed by person.
 pub const READY: &str = "ready";
+/// What came back of mails, keyed by person; for readers outside. So little that it has one order.
+pub const RETURNS: &str = "returns";
 /// What could not be used, with the reason.
 pub const QUARANTINE: &str = "quarantine";
 /// What is kept of replays, keyed by their ids; compacted.
@@ -44,7 +46,7 @@ pub enum Keep {
 }
 
 /// Every topic: name, partitions, what it keeps.
-pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 9] {
+pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 10] {
     let many = partitions.count();
     [
         (CHANGES, CHANGES_PARTITIONS, Keep::Millis(REPLAY_MS)),
@@ -54,6 +56,7 @@ pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 9] {
         (PENDING, many, Keep::Millis(REPLAY_MS)),
         (WINDOWS, many, Keep::Latest),
         (READY, many, Keep::Millis(REPLAY_MS)),
+        (RETURNS, 1, Keep::Millis(QUARANTINE_MS)),
         (QUARANTINE, 1, Keep::Millis(QUARANTINE_MS)),
         (REPLAYS, 1, Keep::Latest),
     ]

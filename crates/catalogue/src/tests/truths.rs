@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Because, Cell, Channel, Kind, Person, Place, Reason, State, SubjectRef, Tenant, Value, Why, World,
+    Because, Cell, Channel, Kind, Millis, Person, Place, Reason, State, SubjectRef, Tenant, Value, Why,
+    World,
     entry::Score,
     person::{mutes, notes, profile},
+    plan::GENERAL,
 };
 
 use super::{
@@ -276,7 +278,8 @@ fn who_can_be_reached() {
         let profile = State::at(1, fields.iter().cloned());
         let notes = State::at(1, noted.iter().map(|name| (name, Some(Value::Flag(true)))));
         let reader = Reader { tenant: &tenant, person: &ann, profile: &profile, mutes: &none, notes: &notes };
-        let found = reachable(&reader, Channel::Email).map_or_else(Why::text, |()| "fine");
+        let found =
+            reachable(&reader, Channel::Email, GENERAL, Millis(0)).map_or_else(Why::text, |()| "fine");
         assert_eq!(found, expected, "{fields:?} {noted:?}");
     };
     let address = (profile::EMAIL, Some(Value::text("ann@example.com")));

@@ -56,6 +56,7 @@ pub fn message(number: u8, to: &str) -> Message {
             to: to.to_owned(),
             preheader: String::new(),
             html: "<p>.dots</p>".to_owned(),
+            return_path: None,
             headers: vec![
                 ("List-Unsubscribe".to_owned(), "<https://news.example/u/1>".to_owned()),
                 ("List-Unsubscribe-Post".to_owned(), "List-Unsubscribe=One-Click".to_owned()),

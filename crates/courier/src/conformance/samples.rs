@@ -20,6 +20,7 @@ pub(super) fn message(number: u8) -> Result<Message, Broken> {
             to: format!("ann{number}@mail.example"),
             preheader: "Moon and others".to_owned(),
             html: format!("<html><body><p>Number {number}</p></body></html>"),
+            return_path: None,
             headers: vec![("Auto-Submitted".to_owned(), "auto-generated".to_owned())],
         }),
     })

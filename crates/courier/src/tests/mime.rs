@@ -25,6 +25,7 @@ pub(super) fn message() -> Message {
             to: "ann@mail.example".to_owned(),
             preheader: String::new(),
             html: "<p>Hello</p>".to_owned(),
+            return_path: None,
             headers: vec![],
         }),
     }

@@ -11,10 +11,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey};
+use model::{
+    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, returns::Slip,
+};
 use store::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
-    States, Store, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
+    StateKey, States, Store, StoreError,
 };
 
 pub struct Counting {
@@ -155,5 +157,16 @@ impl Answers for Counting {
 
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.answered(tenant, key, now).await
+    }
+}
+
+#[async_trait]
+impl Slips for Counting {
+    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
+        self.inner.keep(ready, slip).await
+    }
+
+    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
+        self.inner.slip(ready, now).await
     }
 }

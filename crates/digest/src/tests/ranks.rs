@@ -74,8 +74,8 @@ fn entries_are_ranked_by_the_order_of_their_section() {
         let plan = catalogue.plans.by_name.values().next().unwrap();
         let opened = Window::new(plan.name.clone(), plan.hash, "".into(), Millis(0));
         let window = Window { due: Millis(10), days: [Day(0)].into(), ..opened };
-        let (found, _) =
-            facts().candidates(&(tenant(), ann()), &[&window], &PersonRecord::default(), plan, &catalogue);
+        let (of, record) = ((tenant(), ann()), PersonRecord::default());
+        let (found, _) = facts().candidates(&of, &[&window], &record, plan, (&catalogue, Millis(10)));
         let ranks: BTreeMap<i64, f64> = found.iter().map(|one| (one.key.occurred.0, one.rank)).collect();
         let mut order_found: Vec<i64> = ranks.keys().copied().collect();
         order_found.sort_by(|a, b| ranks[b].total_cmp(&ranks[a]));

@@ -7,10 +7,10 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, State, Tenant, entry::DayKey};
+use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, State, Tenant, entry::DayKey, returns::Slip};
 use store::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, StateKey, States,
-    Store, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Slips, StateKey,
+    States, Store, StoreError,
 };
 use topic::{
     CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, TopicSpec, Topics,
@@ -198,6 +198,17 @@ impl Answers for WatchedStore {
 
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
         self.inner.answered(tenant, key, now).await
+    }
+}
+
+#[async_trait]
+impl Slips for WatchedStore {
+    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
+        self.inner.keep(ready, slip).await
+    }
+
+    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
+        self.inner.slip(ready, now).await
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
-use courier::Message;
+use courier::{Message, back::Provider, mime};
 use model::{
     Because, Channel, EntryKey, EventKey, Kind, Millis, Person, Place, PlanName, ReadyId, Reason, Score,
     State, SubjectRef, Tenant, Value, World,
@@ -12,12 +12,16 @@ use model::{
     ready::{Ready, ReadyEntry},
 };
 use render::Renderer;
-use wire::token::{SECRET_BYTES, Secret, Token, read};
+use wire::{
+    token::{SECRET_BYTES, Secret, Token, read},
+    verp,
+};
 
 use crate::{
     check::{Checked, Facts},
     links::Links,
     message::Making,
+    returns::Returns,
 };
 
 const CATALOGUE: &str = r#"
@@ -121,6 +125,16 @@ fn made(once: &str, lines: &[Line], links: Option<&Links>) -> Message {
 
 /// The mail that a Ready becomes, once it was changed.
 fn made_of(once: &str, lines: &[Line], links: Option<&Links>, change: &dyn Fn(Ready) -> Ready) -> Message {
+    made_with(once, lines, (links, None), change)
+}
+
+/// The same with a return path.
+fn made_with(
+    once: &str,
+    lines: &[Line],
+    (links, returns): (Option<&Links>, Option<&Returns>),
+    change: &dyn Fn(Ready) -> Ready,
+) -> Message {
     let files = |name: &str| match name {
         "mail.mjml" => Ok("<mjml><mj-body></mj-body></mjml>".to_owned()),
         _ => Ok(TEXT.to_owned()),
@@ -135,7 +149,8 @@ fn made_of(once: &str, lines: &[Line], links: Option<&Links>, change: &dyn Fn(Re
     let facts = Facts { profile, ..Facts::default() };
     let checked = Checked { told: ready.entries.clone(), left: Vec::new() };
     let (zones, world) = (Zones::bundled(), world());
-    let making = Making { catalogue: &catalogue, renderer: &renderer, zones: &zones, world: &world, links };
+    let world = &world;
+    let making = Making { catalogue: &catalogue, renderer: &renderer, zones: &zones, world, links, returns };
     making.message(&ready, &facts, &checked).unwrap_or_else(|error| panic!("{error:#}"))
 }
 
@@ -234,4 +249,38 @@ fn the_longest_names_still_make_a_mail_that_can_be_written() {
     let link = ("List-Unsubscribe".to_owned(), format!("<{}>", links.unsubscribe(&ready)));
     let message = message.with_mail(|mail| mail.headers.push(link));
     courier::mime::write(&message).unwrap_or_else(|unfit| panic!("{unfit}"));
+}
+
+#[test]
+fn a_mail_says_its_word_wherever_it_may_be_said_again() {
+    let secret = Secret::new([1; SECRET_BYTES]);
+    let lines: &[Line] = &[(0, "show:1", &["followed_show"])];
+    let own = |ready: Ready| ready;
+    let check = |provider: Option<Provider>, more: Option<(&str, &str)>| {
+        let returns = Returns::new("returns.example.com", secret.clone(), provider);
+        let message = made_with("subject", lines, (None, Some(&returns)), &own);
+        let mail = message.mail().unwrap();
+        let path = mail.return_path.clone().unwrap();
+        let (word, domain) = path.split_once('@').unwrap();
+        assert_eq!((domain, verp::read(word, &secret)), ("returns.example.com", Some(message.ready)));
+        let said = |name: &str| {
+            mail.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.replace(word, "WORD"))
+        };
+        assert_eq!(said("X-Tidings-Return").as_deref(), Some("WORD"));
+        for name in ["X-SES-MESSAGE-TAGS", "X-PM-Metadata-tidings", "X-SMTPAPI"] {
+            let expected = more.filter(|(own, _)| *own == name).map(|(_, value)| value);
+            assert_eq!(said(name).as_deref(), expected, "{provider:?}");
+        }
+        let written = mime::write(&message).unwrap();
+        assert_eq!(written.return_path, path);
+        assert_ne!(written.from, path, "its sender stays who it was");
+    };
+    check(None, None);
+    check(Some(Provider::Ses), Some(("X-SES-MESSAGE-TAGS", "tidings=WORD")));
+    check(Some(Provider::Postmark), Some(("X-PM-Metadata-tidings", "WORD")));
+    check(Some(Provider::SendGrid), Some(("X-SMTPAPI", r#"{"unique_args":{"tidings":"WORD"}}"#)));
+    let without = made("subject", lines, None);
+    assert_eq!(without.mail().unwrap().return_path, None);
+    let written = mime::write(&without).unwrap();
+    assert_eq!(written.return_path, written.from);
 }

@@ -1,5 +1,5 @@
 //! What the writer does between writes: it moves keyspaces that have gone quiet from memory to disk, and
-//! sweeps journal rows and answers that have served their time, a little at a time.
+//! sweeps journal rows, answers and slips that have served their time, a little at a time.
 
 use std::{collections::HashMap, ops::Bound, sync::Arc, time::Duration};
 
@@ -7,6 +7,7 @@ use fjall::{Keyspace, OwnedWriteBatch};
 use model::{
     Millis,
     limits::{DAY_LIFE_MS, DAY_MS},
+    returns::SLIP_LIFE_MS,
 };
 use runtime::clock::Stopwatch;
 
@@ -28,6 +29,7 @@ pub(super) struct Chores {
     now: Option<Millis>,
     journal: Sweep,
     answers: Sweep,
+    slips: Sweep,
 }
 
 /// A walk over a table that goes on where it stopped, round and round.
@@ -49,6 +51,7 @@ impl Chores {
             now: None,
             journal: Sweep { table: Table::Journal, life_ms: DAY_LIFE_MS, from: Vec::new() },
             answers: Sweep { table: Table::Answers, life_ms: DAY_MS, from: Vec::new() },
+            slips: Sweep { table: Table::Slips, life_ms: SLIP_LIFE_MS, from: Vec::new() },
             engine,
         }
     }
@@ -78,7 +81,7 @@ impl Chores {
         self.since = Stopwatch::start();
         self.rotate()?;
         if let Some(now) = self.now {
-            for sweep in [&mut self.journal, &mut self.answers] {
+            for sweep in [&mut self.journal, &mut self.answers, &mut self.slips] {
                 sweep.round(&self.engine, now).map_err(|error| failed("sweeping", &error))?;
             }
         }

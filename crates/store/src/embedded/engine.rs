@@ -30,11 +30,12 @@ pub(super) enum Table {
     Crowds,
     Journal,
     Answers,
+    Slips,
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Meta, Self::States, Self::Notes, Self::Crowds, Self::Journal, Self::Answers];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Meta, Self::States, Self::Notes, Self::Crowds, Self::Journal, Self::Answers, Self::Slips];
 
     fn name(self) -> &'static str {
         match self {
@@ -44,6 +45,7 @@ impl Table {
             Self::Crowds => "crowds",
             Self::Journal => "journal",
             Self::Answers => "answers",
+            Self::Slips => "slips",
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use model::{
     Crowd, Day, Enrolment, Millis, Person, ReadyId, State, SubjectRef, Tenant, Value, entry::DayKey,
-    place::Cell,
+    place::Cell, returns::Slip,
 };
 
 use super::Lie;
@@ -46,6 +46,7 @@ pub(super) enum Late {
     Claim(Tenant, Claim),
     Record(Tenant, Record),
     Answer(Tenant, String, Vec<u8>, Millis),
+    Slip(ReadyId, Slip),
 }
 
 impl fmt::Debug for Lying {
@@ -96,6 +97,7 @@ impl Lying {
             Some(Late::Answer(tenant, key, answer, now)) => {
                 self.inner.answer(&tenant, &key, answer, now).await.map(drop)
             }
+            Some(Late::Slip(ready, slip)) => self.inner.keep(ready, slip).await,
             None => Ok(()),
         }
     }
@@ -227,6 +229,15 @@ impl Lying {
     pub(super) async fn is_claimed(&self, tenant: &Tenant, claim: &Claim) -> Result<bool, StoreError> {
         let journalled = self.inner.journalled(tenant, &[claim.ready]).await?;
         Ok(journalled.iter().flat_map(|found| &found.claims).any(|found| found.attempt == claim.attempt))
+    }
+
+    /// Of two Readys that begin alike it keeps one slip.
+    pub(super) fn slip_of(&self, ready: ReadyId) -> ReadyId {
+        let mut id = ready.0;
+        if self.tells(Lie::SlipsShared) {
+            id[8..].fill(0);
+        }
+        ReadyId(id)
     }
 
     pub(super) fn asked_at(&self, now: Millis) -> Millis {

@@ -3,15 +3,17 @@
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey};
+use model::{
+    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, returns::Slip,
+};
 
 use super::{
     Lie, Lying,
     engine::{Late, lock},
 };
 use crate::port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, StateKey,
-    States, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
+    StateKey, States, StoreError,
 };
 
 #[async_trait]
@@ -316,5 +318,24 @@ impl Answers for Lying {
         let stands = self.inner.answered(&tenant, key, self.asked_at(now)).await?;
         let last = lock(&self.answers).get(&(tenant, key.to_owned())).cloned();
         Ok(last.or(stands))
+    }
+}
+
+#[async_trait]
+impl Slips for Lying {
+    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
+        self.settle().await?;
+        let ready = self.slip_of(ready);
+        if self.tells(Lie::FirstSlipStands) && self.inner.slip(ready, slip.at).await?.is_some() {
+            return Ok(());
+        }
+        self.put_off(Late::Slip(ready, slip)).await
+    }
+
+    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
+        self.settle().await?;
+        self.inner
+            .slip(self.slip_of(ready), if self.tells(Lie::SlipsForEver) { Millis(0) } else { now })
+            .await
     }
 }

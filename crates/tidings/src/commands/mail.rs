@@ -141,6 +141,7 @@ fn test_message(config: &Config, asked: &SendTest) -> Message {
             to: asked.to.clone(),
             preheader: String::new(),
             html: format!("<!doctype html><html lang=\"en\"><body><p>{text}</p></body></html>"),
+            return_path: None,
             headers: vec![("Auto-Submitted".to_owned(), "auto-generated".to_owned())],
         }),
     }

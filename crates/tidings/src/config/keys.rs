@@ -62,6 +62,9 @@ pub const MAIL_WAYS: &str = "mail.ways";
 pub const MAIL_CA: &str = "mail.ca";
 pub const MAIL_NAME: &str = "mail.name";
 pub const MAIL_DKIM: &str = "mail.dkim";
+pub const MAIL_RETURNS: &str = "mail.returns";
+pub const MAIL_PROVIDER: &str = "mail.provider";
+pub const MAIL_INTAKE: &str = "mail.intake";
 pub const PUSH_CA: &str = "push.ca";
 pub const APNS_KEY: &str = "apns.key";
 pub const APNS_KEY_ID: &str = "apns.key_id";
@@ -91,7 +94,7 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 68] = [
+pub const KEYS: [Key; 71] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -157,6 +160,24 @@ pub const KEYS: [Key; 68] = [
         MAIL_DKIM,
         "TIDINGS_MAIL_DKIM",
         "folder of the keys that mails are signed with, as `tidings dkim` makes them; unsigned unless set",
+    ),
+    key(
+        MAIL_RETURNS,
+        "TIDINGS_MAIL_RETURNS",
+        None,
+        "the domain to which mails come back, such as returns.example.com; to their senders unless set, and then nobody hears of it",
+    ),
+    key(
+        MAIL_PROVIDER,
+        "TIDINGS_MAIL_PROVIDER",
+        None,
+        "`ses`, `postmark` or `sendgrid`, where one takes mails further: it is told what to say of each",
+    ),
+    key(
+        MAIL_INTAKE,
+        "TIDINGS_MAIL_INTAKE",
+        None,
+        "address at which mails to that domain are taken, such as 0.0.0.0:25; none are unless set",
     ),
     of(
         Form::Path,

@@ -15,7 +15,7 @@ use super::{
     mail,
     merge::{Merge, Source},
     parse::{bytes, duration, format, log_filter, parsed, public_url, web_url, word},
-    production, push,
+    production, push, returns,
 };
 
 /// The configuration, and where each value of it comes from.
@@ -60,6 +60,7 @@ impl Merge<'_> {
         let outbox = self.take(keys::OUTBOX, path);
         let hand_over = self.take(keys::LIMITS_HAND_OVER, duration);
         let mail = mail::settle(&mut self, public_url.as_deref(), hand_over);
+        let returns = returns::settle(&mut self);
         let push = push::settle(&mut self);
         let hooks = hooks::settle(&mut self);
         let partitions = self.take(keys::PARTITIONS, partitions);
@@ -77,6 +78,7 @@ impl Merge<'_> {
                 outbox: outbox.unwrap_or_else(|| data_dir.join("outbox")),
                 data_dir,
                 mail,
+                returns,
                 push,
                 hooks,
                 engine: engine?,
@@ -150,6 +152,14 @@ fn partitions(text: &str) -> Result<Partitions, String> {
 
 /// What must hold between values.
 fn check(config: Config, sources: &BTreeMap<&'static str, Source>) -> Result<Config, Refused> {
+    // Who sends signs the return paths, and another process reads them.
+    if let (Engine::Production(_), Some(_), None) = (&config.engine, &config.returns, &config.secret) {
+        let source = sources.get(keys::MAIL_RETURNS).unwrap_or(&Source::Default);
+        let (returns, secret) = (keys::MAIL_RETURNS, keys::SECRET);
+        return Err(Refused(vec![format!(
+            "{source}: `{returns}` needs a `{secret}` that all processes have: `openssl rand -hex {SECRET_BYTES}`"
+        )]));
+    }
     if config.listen.ip().is_loopback() || !config.api_keys.is_empty() {
         return Ok(config);
     }

@@ -3,6 +3,7 @@
 mod hooks;
 mod mail;
 mod push;
+mod returns;
 
 use std::{io, path::Path};
 

@@ -13,6 +13,7 @@ use model::{
     Because, Channel, EntryKey, EntryView, Event, Fate, Kind, Millis, Person, PlanName, ReadyId, Reason,
     Tenant, Why,
     person::{Act, Window},
+    plan::GENERAL,
 };
 use store::{Journalled, Recorded};
 
@@ -158,19 +159,30 @@ impl Telling<'_> {
         for plan in plans.keys() {
             self.window(key, channel, plan);
         }
-        if let Err(why) = truth::reachable(self.reader, channel) {
-            return self.say(
-                Found::Against,
-                format!("{channel}: as things stand it will not be told: {}", why.text()),
-            );
+        let by_stream = |stream: &str| truth::reachable(self.reader, channel, stream, self.now);
+        let stream = |plan| self.catalogue.plans.by_name.get(plan).map_or(GENERAL, |plan| &plan.stream);
+        let reached: Vec<Result<(), Why>> = plans.keys().map(|plan| by_stream(stream(plan))).collect();
+        let same = reached.first().copied().filter(|first| reached.iter().all(|other| other == first));
+        let all = if plans.is_empty() { by_stream(GENERAL) } else { same.unwrap_or(Ok(())) };
+        if let Err(why) = all {
+            return self.unreached(channel, why, "");
         }
         if plans.is_empty() {
             return self.holds(channel, entry, &entry.reasons, "");
         }
-        for (plan, reasons) in &plans {
+        for ((plan, reasons), reached) in plans.iter().zip(reached) {
             let by = if plans.len() == 1 { String::new() } else { format!(" by `{plan}`") };
-            self.holds(channel, entry, reasons, &by);
+            match reached {
+                Ok(()) => self.holds(channel, entry, reasons, &by),
+                Err(why) => self.unreached(channel, why, &by),
+            }
         }
+    }
+
+    /// Says why nothing reaches the person there.
+    fn unreached(&mut self, channel: Channel, why: Why, by: &str) {
+        let text = format!("{channel}: as things stand it will not be told{by}: {}", why.text());
+        self.say(Found::Against, text);
     }
 
     /// The plans that tell it on a channel, each with the reasons under which it does. A closing chooses them
@@ -242,6 +254,15 @@ fn ended(why: Why) -> String {
         }
         Why::SeesItself => "the person was there and saw it, and the plan does not tell what one sees",
         Why::OverCap => "a cap had no room for it before its day expired",
+        Why::Bounced => {
+            "a mail to this address came back as dead; another address, or `tidings suppressions lift`"
+        }
+        Why::BouncedSoftly => {
+            "mails to this address came back on several days; it is tried again after a week"
+        }
+        Why::Complained => {
+            "the person called mails of this stream spam; `tidings suppressions lift` if they want them"
+        }
         Why::Cancelled => "somebody closed its window and had it tell nothing",
         Why::KindGone | Why::PlanGone => "the catalogue was changed since",
         _ => return why.text().to_owned(),

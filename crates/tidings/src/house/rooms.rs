@@ -75,6 +75,7 @@ impl Config {
                 tenant,
                 lag_records_max: lag_max,
                 requests_max: ingest::config::REQUESTS_MAX,
+                returns: None,
             },
             fanout: fanout::Config { records_max: fanout::config::RECORDS_MAX },
             digest: digest::Config { records_max: DIGEST_RECORDS_MAX },
@@ -84,6 +85,7 @@ impl Config {
                 claim_ms: SENDER_CLAIM_MS,
                 patience: SENDER_PATIENCE,
                 links: None,
+                returns: None,
             },
         }
     }

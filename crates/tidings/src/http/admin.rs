@@ -20,7 +20,9 @@ use serde_json::json;
 use topic::NewRecord;
 use wire::topics;
 
-use super::{App, Oops, Shared, archive, clock, explain, open, preview, release, replay, shares};
+use super::{
+    App, Oops, Shared, archive, clock, explain, open, preview, release, replay, shares, suppressions,
+};
 use crate::{
     days,
     quarantine::{self, Verdict},
@@ -39,6 +41,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/admin/preview", get(preview::told))
         .route("/admin/release", post(release::release))
         .route("/admin/replay", post(replay::order))
+        .route("/admin/suppressions", get(suppressions::list).post(suppressions::lift))
         .route("/admin/archive", get(archive::look).post(archive::begin))
         .route("/admin/quarantine", get(list).post(settle))
         .route("/admin/clock", get(now).post(jump))

@@ -25,6 +25,7 @@ use super::{
 use crate::{
     days::{self, Days},
     open,
+    suppressions::{self, Suppressed},
 };
 
 /// How far back the page looks.
@@ -93,11 +94,13 @@ async fn one(app: &Arc<App>, person: &Person) -> anyhow::Result<Value> {
     let now = app.now();
     let days =
         days::read(&*engines.store, &app.tenant, person, DAYS_SHOWN, now, Some(&app.catalogue)).await?;
+    let found = suppressions::read(&*engines.store, (&app.tenant, person), now).await?;
     Ok(json!({
         "is_known": !known.is_empty() || !muted.is_empty() || !days.days.is_empty() || !record.windows.is_empty(),
         "profile": profile_of(&known),
         "muted": muted.iter().take(MUTES_LISTED).collect::<Vec<_>>(),
         "muted_more": muted.len().saturating_sub(MUTES_LISTED),
+        "suppressed": suppressed(&found, &zone),
         "local": look::instant(now, &zone),
         "windows": windows_of(app, &record, &zone),
         "days": days_of(&days, &zone, &mails_of(app)),
@@ -112,6 +115,22 @@ fn profile_of(known: &Known) -> Vec<Value> {
         Some(json!({"name": name, "value": value}))
     };
     SHOWN.iter().filter_map(line).collect()
+}
+
+/// What keeps mails from the address that they have.
+fn suppressed(found: &Suppressed, zone: &Zone) -> Vec<Value> {
+    let at = |text: &String| Millis::parse(text).map(|at| look::instant(at, zone));
+    let own = found.suppressions.iter().filter(|one| one.holds);
+    own.map(|one| {
+        json!({
+            "what": one.what,
+            "stream": one.stream,
+            "code": one.code,
+            "since": at(&one.since),
+            "until": one.until.as_ref().and_then(at),
+        })
+    })
+    .collect()
 }
 
 /// What they mute, such as `thread item:1`. A mute that has ended is still there, as a flag that is down.

@@ -1,10 +1,11 @@
 //! Makes the message of a preview, as the sender would of the same facts.
 
 use catalogue::truth::{Reader, reachable};
-use courier::{Mail, Message, Push, Way, mime, outbox::Mail as Read, push};
+use courier::{Call, Mail, Message, Push, Way, call, mime, outbox::Mail as Read, push};
 use model::{
-    Cell, EntryKey, State, Value, Why,
+    Cell, Channel, EntryKey, State, Value, Why,
     device::{self, Device, Platform},
+    hook::Hook,
     limits::DAY_MS,
     person::profile,
     plan::Plan,
@@ -81,6 +82,8 @@ impl Studio {
             zones: &self.zones,
             world: &sheet.world,
             links: Some(&self.links),
+            // It goes nowhere, so nothing comes back of it.
+            returns: None,
         };
         let message = making.message(&ready, &facts, &checked)?;
         let zone = self.zones.get_or_utc(known.profile.text(profile::ZONE));
@@ -107,6 +110,11 @@ impl Studio {
                 preview.to = devices(&known.profile);
                 preview.cards = cards(&message, push);
             }
+            Way::Call(call) => {
+                let address = known.profile.text(call.hook.name());
+                preview.to = if address.is_some() { "an address" } else { "no address" }.to_owned();
+                preview.cards = vec![called(&message, call)];
+            }
         }
         Ok(preview)
     }
@@ -115,7 +123,7 @@ impl Studio {
     fn remarks(&self, order: &Order<'_>, plan: &Plan, known: &Known, at: Place<'_>) -> Vec<String> {
         let Known { profile, mutes, notes, .. } = known;
         let reader = Reader { tenant: at.tenant, person: &order.person, profile, mutes, notes };
-        let barred = reachable(&reader, plan.channel).err();
+        let barred = reachable(&reader, plan.channel, &plan.stream, at.now).err();
         let mut remarks: Vec<String> =
             barred.map(|why| format!("nothing goes to them: {}", why.text())).into_iter().collect();
         let theirs = self.catalogue.plans_for(order.kind, profile);
@@ -130,14 +138,17 @@ impl Studio {
 /// The profile as if nothing stood against the channel: what does is a remark.
 fn open(profile: &State) -> State {
     let mut open = profile.clone();
-    for off in [profile::EMAIL_OFF, profile::PUSH_OFF] {
-        open.cells.remove(off);
+    for channel in Channel::ALL {
+        open.cells.remove(channel.off());
     }
     let mut lacking = |name: &str, value: Value| {
         open.cells.entry(name.into()).or_insert(Cell { version: 0, value: Some(value) });
     };
     if profile.text(profile::EMAIL).is_none() {
         lacking(profile::EMAIL, Value::text(NOWHERE));
+    }
+    for hook in Hook::ALL.into_iter().filter(|hook| profile.text(hook.name()).is_none()) {
+        lacking(hook.name(), Value::text(NOWHERE));
     }
     if device::of(profile).is_empty() {
         lacking(&device::field(DEVICE), device::value(Platform::Ios, DEVICE));
@@ -197,6 +208,19 @@ fn cards(message: &Message, push: &Push) -> Vec<Card> {
         }
     };
     Platform::ALL.map(card).into()
+}
+
+/// A call as whoever is called gets it; where that is, is not shown.
+fn called(message: &Message, call: &Call) -> Card {
+    Card {
+        platform: call.hook.name().to_owned(),
+        title: message.headline.clone(),
+        body: message.text.clone(),
+        image: call.image.clone(),
+        opens: call.opens.clone(),
+        badge: None,
+        payload: call::payload(message, call),
+    }
 }
 
 fn devices(profile: &State) -> String {

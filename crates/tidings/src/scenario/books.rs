@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
 use catalogue::Catalogue;
-use courier::{mime::SILENT_HEADER, outbox::Outbox};
+use courier::{back::WORD_HEADER, mime::SILENT_HEADER, outbox::Outbox};
 use model::{
-    EntryKey, ReadyId, SubjectRef,
+    EntryKey, Person, ReadyId, SubjectRef, Tenant,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
 };
@@ -22,6 +22,8 @@ const PAGE: usize = 1_000;
 #[derive(Default)]
 pub(super) struct Books {
     pub mails: Vec<Mail>,
+    /// By which word the last mail of each comes back.
+    pub words: BTreeMap<(Tenant, Person), String>,
     readys: BTreeMap<ReadyId, Ready>,
     /// How far each partition of `ready` has been read.
     read: Vec<u64>,
@@ -44,6 +46,9 @@ impl Books {
             let ready = self.readys.get(&one.ready).context("a mail left that no Ready asked for")?;
             let mail = outbox.read(&one.message_id).await?.context("a mail was accepted and is not there")?;
             let header = |name| mail.header(name).unwrap_or_default().to_owned();
+            if let Some(word) = mail.header(WORD_HEADER) {
+                self.words.insert((ready.tenant.clone(), ready.person.clone()), word.to_owned());
+            }
             let sections = sections(ready, store, catalogue).await?;
             self.mails.push(Mail {
                 channel: ready.channel,

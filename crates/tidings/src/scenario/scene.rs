@@ -16,19 +16,21 @@ use axum::{
 };
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
+use ingest::{Paths, Trouble};
 use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant, civil::Zones, partition::Partitions};
 use runtime::Clock;
 use secrecy::SecretString;
+use sender::Returns;
 use stage::{
     Scenario, World,
-    scenario::Restart,
+    scenario::{Back, Restart},
     world::{Answer, Entry, Mail},
 };
 use store::Store;
 use topic::{NewRecord, Topics, rough::Odds};
 use topic_kafka::Kafka;
 use tower::ServiceExt as _;
-use wire::topics;
+use wire::{token::Secret, topics};
 
 use super::{
     Ground,
@@ -36,6 +38,7 @@ use super::{
     books::Books,
     mail_server::{Down, MailServer},
     real::Lot,
+    returned,
 };
 use crate::{
     archive,
@@ -45,7 +48,7 @@ use crate::{
     house::{Config, Engines, House},
     quarantine,
     release::{self, Place, Release},
-    replay,
+    replay, suppressions,
 };
 
 /// Bytes of an answer that are looked at.
@@ -183,6 +186,8 @@ impl<'a> Scene<'a> {
         let mut config = Config::usual(Tenant::new(stage::MAIN)?, LAG_MAX);
         // A disk that is slow for a moment must not change what is told when.
         config.sender.patience = PATIENCE;
+        config.sender.returns = Some(Returns::new(returned::DOMAIN, Secret::new(returned::SECRET), None));
+        config.ingest.returns = Some(paths());
         if let Some(lot) = &self.lot {
             config.partitions = lot.partitions;
             config.look_again = Some(LOOK_AGAIN);
@@ -207,6 +212,11 @@ impl<'a> Scene<'a> {
         let (store, now) = (&*self.running()?.store, Millis(self.clock.now()));
         days::read(store, tenant, person, days::DAYS_MAX, now, Some(&self.catalogue)).await
     }
+}
+
+/// Where mails of a scenario come back to.
+fn paths() -> Paths {
+    Paths::new(returned::DOMAIN, Secret::new(returned::SECRET))
 }
 
 /// A tenant's key is its name: nobody else can reach this house.
@@ -292,6 +302,27 @@ impl World for Scene<'_> {
     async fn mail_server(&mut self, up: bool) -> anyhow::Result<()> {
         self.down.set(!up);
         Ok(())
+    }
+
+    async fn returned(&mut self, tenant: &Tenant, person: &Person, back: Back) -> anyhow::Result<()> {
+        let word = self.books.words.get(&(tenant.clone(), person.clone()));
+        let word = word.with_context(|| format!("no mail went to {person}"))?;
+        let (paths, mail) = (paths(), returned::report(back, word));
+        let to = format!("{word}@{}", returned::DOMAIN);
+        ensure!(paths.takes(&to), "the word of a mail of ours is not ours");
+        // A server tries again, as long as it is told to.
+        for _ in 0..POSTS_MAX {
+            match ingest::heard(self.running()?.house.intake(), &paths, &to, mail.as_bytes()).await {
+                Err(Trouble::Busy(_)) if !matches!(self.ground, Ground::Even) => {}
+                heard => return Ok(heard?),
+            }
+        }
+        anyhow::bail!("the intake is busy for ever")
+    }
+
+    async fn lift(&mut self, tenant: &Tenant, person: &Person, stream: Option<&str>) -> anyhow::Result<()> {
+        let (store, now) = (&*self.running()?.store, Millis(self.clock.now()));
+        suppressions::lift(store, (tenant, person), stream, now).await.map(|_| ())
     }
 
     async fn app(&mut self, person: &Person, connected: bool) -> anyhow::Result<()> {

@@ -13,12 +13,13 @@ use model::{
     hold::Held,
     person::{Act, Owed, PersonRecord, Told, Waiting, Window},
     ready::{Ready, ReadyEntry},
+    returns::Sort,
     window::Wanted,
 };
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::json;
 
-use crate::{Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined};
+use crate::{Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined, Returned};
 
 fn name() -> impl Strategy<Value = String> {
     "[a-zä-ü0-9:_/.\u{4e00}-\u{4e10}][ a-z0-9:]{0,20}[a-z0-9]"
@@ -191,6 +192,15 @@ pub(super) fn ready() -> impl Strategy<Value = Ready> {
             }
         },
     )
+}
+
+pub(super) fn returned() -> impl Strategy<Value = Returned> {
+    let whose = (tenant(), person(), plan(), text(), ready_id());
+    let what = (prop::sample::select(Sort::ALL.to_vec()), any::<String>(), at(), at());
+    (whose, what).prop_map(|((tenant, person, plan, stream, ready), (what, code, sent, at))| {
+        let channel = Channel::Email;
+        Returned { tenant, person, plan, stream, channel, ready, what, code, sent, at }
+    })
 }
 
 fn why() -> impl Strategy<Value = Why> {

@@ -16,12 +16,13 @@ use model::{
     hook::Hook,
     person::{Act, Owed, PersonRecord, Told, Waiting, Window},
     ready::{Ready, ReadyEntry},
+    returns::Sort,
     window::Wanted,
 };
 use serde_json::json;
 
 use crate::{
-    Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined,
+    Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined, Returned,
     replay::{Replay, ReplayPart, ReplayState},
 };
 
@@ -223,6 +224,9 @@ pub(super) fn window() -> PersonRecord {
         What::Ended(Why::SeesItself),
         What::Ended(Why::OverCap),
         What::Ended(Why::Cancelled),
+        What::Ended(Why::Bounced),
+        What::Ended(Why::BouncedSoftly),
+        What::Ended(Why::Complained),
         What::Carried(id),
         What::Read,
         What::Cleared,
@@ -343,6 +347,21 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
         ),
         ("deferred", delivery(Outcome::Deferred { until: at("2026-11-21T09:00:00Z"), ready: ready() })),
     ]
+}
+
+pub(super) fn returned() -> Returned {
+    Returned {
+        tenant: tenant(),
+        person: person("ann"),
+        plan: plan(),
+        stream: "offers".into(),
+        channel: Channel::Email,
+        ready: ReadyId([7; 16]),
+        what: Sort::Soft,
+        code: "4.2.2".to_owned(),
+        sent: at("2026-11-21T08:00:00Z"),
+        at: at("2026-11-21T08:03:20Z"),
+    }
 }
 
 pub(crate) fn replay() -> Replay {

@@ -46,6 +46,8 @@ async fn only_who_shows_the_token_is_served() {
         (Method::GET, "/admin/shares?since=7d"),
         (Method::GET, "/admin/explain?person=ann&event=item:1"),
         (Method::GET, "/admin/preview?person=ann&kind=item_offered"),
+        (Method::GET, "/admin/suppressions?person=ann"),
+        (Method::POST, "/admin/suppressions"),
         (Method::GET, "/admin/archive"),
         (Method::POST, "/admin/archive"),
     ] {

@@ -1,0 +1,74 @@
+//! Amazon SES: notifications through SNS, in its envelope or without it, and events of a configuration set.
+
+use model::returns::{self, Sort};
+use serde_json::Value;
+
+use super::{Came, Posted, Unread, WORD_HEADER, WORD_KEY, kept, word};
+
+/// Where a subscription is confirmed, and nowhere else.
+const CONFIRM: (&str, &str) = ("https://sns.", ".amazonaws.com");
+
+pub fn read(body: &[u8]) -> Result<Posted, Unread> {
+    let outer: Value = serde_json::from_slice(body).map_err(|error| Unread(format!("no JSON: {error}")))?;
+    match outer["Type"].as_str() {
+        None => event(&outer),
+        Some("Notification") => {
+            let message = outer["Message"].as_str().unwrap_or_default();
+            // SNS says in words that a topic was set up, and so may whoever tries it.
+            serde_json::from_str(message).map_or(Ok(Posted::Came(Vec::new())), |inner| event(&inner))
+        }
+        Some("SubscriptionConfirmation") => confirm(outer["SubscribeURL"].as_str().unwrap_or_default()),
+        Some("UnsubscribeConfirmation") => Ok(Posted::Came(Vec::new())),
+        Some(_) => Err(Unread("a message of SNS of an unknown type".to_owned())),
+    }
+}
+
+fn confirm(address: &str) -> Result<Posted, Unread> {
+    let host = address.strip_prefix(CONFIRM.0).and_then(|rest| rest.split_once('/')).map(|(host, _)| host);
+    let region =
+        host.and_then(|host| host.strip_suffix(CONFIRM.1).or_else(|| host.strip_suffix(".amazonaws.com.cn")));
+    let is_region = |region: &str| region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    match region.filter(|region| !region.is_empty() && is_region(region)) {
+        Some(_) if address.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Ok(Posted::Confirm(address.to_owned()))
+        }
+        _ => Err(Unread("a subscription that is confirmed elsewhere than at SNS".to_owned())),
+    }
+}
+
+fn event(event: &Value) -> Result<Posted, Unread> {
+    let sort = event["notificationType"].as_str().or_else(|| event["eventType"].as_str());
+    let came = match sort {
+        Some("Bounce") => Some(bounce(&event["bounce"])),
+        Some("Complaint") => complaint(&event["complaint"]),
+        Some(_) => None,
+        None => return Err(Unread("neither a notification nor an event of SES".to_owned())),
+    };
+    let words = words(&event["mail"]);
+    let came = came.map(|(what, code)| Came { what, code: returns::code(&code), words });
+    Ok(Posted::Came(came.into_iter().collect()))
+}
+
+fn bounce(bounce: &Value) -> (Sort, String) {
+    let sort = if bounce["bounceType"] == "Permanent" { Sort::Hard } else { Sort::Soft };
+    let status = bounce["bouncedRecipients"][0]["status"].as_str();
+    (sort, status.or_else(|| bounce["bounceSubType"].as_str()).unwrap_or_default().to_owned())
+}
+
+fn complaint(complaint: &Value) -> Option<(Sort, String)> {
+    let sort = complaint["complaintFeedbackType"].as_str().unwrap_or_default();
+    (sort != "not-spam").then(|| (Sort::Complaint, sort.to_owned()))
+}
+
+fn words(mail: &Value) -> Vec<String> {
+    let mut words: Vec<String> = mail["source"].as_str().and_then(word).into_iter().collect();
+    let texts = |value: &Value| -> Vec<String> {
+        value.as_array().into_iter().flatten().filter_map(|one| word(one.as_str()?)).collect()
+    };
+    words.extend(texts(&mail["tags"][WORD_KEY]));
+    let headers = mail["headers"].as_array().into_iter().flatten();
+    let own = headers
+        .filter(|header| header["name"].as_str().is_some_and(|name| name.eq_ignore_ascii_case(WORD_HEADER)));
+    words.extend(own.filter_map(|header| word(header["value"].as_str()?)));
+    kept(words)
+}

@@ -1,0 +1,237 @@
+//! What comes back of mails, and what it means for the mails after them.
+//!
+//! A mail leaves a [`Slip`], by which a bounce or a complaint finds the person again. What came back is cells among the
+//! house's notes of them, one for each sort: whoever closes a window or sends a mail has those in hand already. They
+//! name a hash of the address and never the address, so a person who gives another one is free again. A cell's version
+//! is the instant at which the mail left: the same told twice changes nothing, and what is lifted stays so, however late
+//! more comes of the mails before.
+//!
+//! | what came back | ends mails to the address | for how long |
+//! | --- | --- | --- |
+//! | a hard bounce | of every stream | until it is lifted |
+//! | a complaint | of its own stream | until it is lifted |
+//! | soft bounces of [`SOFT_DAYS`] days within [`SOFT_WITHIN_MS`] | of every stream | [`SOFT_REST_MS`] |
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    id::{Person, PlanName, Tenant, hash},
+    limits::DAY_MS,
+    mark::{Channel, Why},
+    time::{Day, Millis},
+    value::{Cell, State, Value},
+};
+
+/// So many days with soft bounces are too many.
+pub const SOFT_DAYS: usize = 3;
+/// Counted over so long.
+pub const SOFT_WITHIN_MS: i64 = 14 * DAY_MS;
+/// For so long after the last of them nothing is sent.
+pub const SOFT_REST_MS: i64 = 7 * DAY_MS;
+/// Days whose soft bounces have a cell each, used again in a ring: an address that fails for ever has no more.
+const SOFT_SLOTS: i32 = 16;
+/// Characters of a code that are kept.
+pub const CODE_CHARS_MAX: usize = 32;
+/// Days for which what comes back is traced: servers try for five, and people complain within some weeks.
+pub const SLIP_LIFE_MS: i64 = 40 * DAY_MS;
+
+/// The names of cells begin so.
+const PREFIX: &str = "returned";
+
+const _: () = assert!(SOFT_SLOTS as i64 * DAY_MS > SOFT_WITHIN_MS);
+const _: () = assert!(SOFT_REST_MS < SOFT_WITHIN_MS);
+
+/// An address of a person, as far as anybody needs to know it who does not write to it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AddressHash(pub [u8; 16]);
+
+impl AddressHash {
+    /// Whose it is goes in too, so that two who share an address cannot be told to.
+    pub fn of(tenant: &Tenant, person: &Person, address: &str) -> Self {
+        // An address that differs in its case alone is the same one to nearly every server.
+        let address = address.trim().to_lowercase();
+        Self(hash(&[b"address", tenant.as_str().as_bytes(), person.as_str().as_bytes(), address.as_bytes()]))
+    }
+}
+
+impl fmt::Display for AddressHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for AddressHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What the house keeps of a message that left, by its Ready: whose it was, and which address it went to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Slip {
+    pub tenant: Tenant,
+    pub person: Person,
+    pub plan: PlanName,
+    pub stream: Arc<str>,
+    pub channel: Channel,
+    pub address: AddressHash,
+    /// When it left.
+    pub at: Millis,
+}
+
+/// What came back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Sort {
+    /// The address is dead.
+    Hard,
+    /// Not now; later it may be well again.
+    Soft,
+    /// The reader says that this is spam.
+    Complaint,
+}
+
+impl Sort {
+    pub const ALL: [Self; 3] = [Self::Hard, Self::Soft, Self::Complaint];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hard => "hard",
+            Self::Soft => "soft",
+            Self::Complaint => "complaint",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|sort| sort.name() == text)
+    }
+
+    /// Why nothing is told because of it.
+    pub fn why(self) -> Why {
+        match self {
+            Self::Hard => Why::Bounced,
+            Self::Soft => Why::BouncedSoftly,
+            Self::Complaint => Why::Complained,
+        }
+    }
+}
+
+/// What is kept of what others say, such as `5.1.1` or `abuse`: a word without an address in it.
+pub fn code(said: &str) -> String {
+    let good = |c: &char| c.is_ascii_alphanumeric() || ".-_".contains(*c);
+    said.trim().chars().take_while(good).take(CODE_CHARS_MAX).collect::<String>().to_ascii_lowercase()
+}
+
+impl Slip {
+    /// What the house notes of what came back of it.
+    pub fn notes(&self, sort: Sort, code: &str) -> State {
+        let Self { address, stream, at, .. } = self;
+        let name = match sort {
+            Sort::Hard => format!("{PREFIX} hard {address}"),
+            Sort::Complaint => format!("{PREFIX} complaint {address} {stream}"),
+            Sort::Soft => format!("{PREFIX} soft {address} {}", Day::of(*at).0.rem_euclid(SOFT_SLOTS)),
+        };
+        let mut state = State::default();
+        state.set(&name, Cell { version: at.0, value: Some(Value::text(code)) });
+        state
+    }
+}
+
+/// One cell of what came back.
+struct Noted<'a> {
+    name: &'a Arc<str>,
+    sort: Sort,
+    address: &'a str,
+    /// Of a complaint its stream.
+    behind: &'a str,
+    code: &'a str,
+    at: Millis,
+}
+
+/// All that came back and was not lifted.
+fn noted(notes: &State) -> impl Iterator<Item = Noted<'_>> {
+    notes.cells.iter().filter_map(|(name, cell)| {
+        let rest = name.strip_prefix(PREFIX)?.strip_prefix(' ')?;
+        let (sort, rest) = rest.split_once(' ')?;
+        let (address, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+        let code = cell.value.as_ref()?.as_text()?;
+        Some(Noted { name, sort: Sort::parse(sort)?, address, behind, code, at: Millis(cell.version) })
+    })
+}
+
+/// Why nothing is sent to an address.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Suppression {
+    pub sort: Sort,
+    /// The only stream that it holds for.
+    pub stream: Option<Arc<str>>,
+    /// The hash of the address, in digits.
+    pub address: String,
+    pub code: String,
+    /// When the mail left of which it came back.
+    pub since: Millis,
+    /// It ends by itself then.
+    pub until: Option<Millis>,
+}
+
+impl Suppression {
+    fn holds_for(&self, stream: &str) -> bool {
+        self.stream.as_deref().is_none_or(|own| own == stream)
+    }
+}
+
+/// Everything that keeps mails from a person's addresses at an instant.
+pub fn suppressions(notes: &State, now: Millis) -> Vec<Suppression> {
+    let mut found = Vec::new();
+    let mut soft: Vec<Noted<'_>> = Vec::new();
+    for one in noted(notes) {
+        let stream = match one.sort {
+            Sort::Hard => None,
+            Sort::Complaint => Some(one.behind.into()),
+            Sort::Soft => {
+                soft.push(one);
+                continue;
+            }
+        };
+        found.push(one.suppression(stream, None));
+    }
+    soft.sort_by(|one, other| (one.address, one.at).cmp(&(other.address, other.at)));
+    for of_address in soft.chunk_by(|one, other| one.address == other.address) {
+        let Some(last) = of_address.last() else { continue };
+        // One cell is one day.
+        let days = of_address.iter().filter(|one| last.at.since(one.at) < SOFT_WITHIN_MS).count();
+        if days >= SOFT_DAYS {
+            found.push(last.suppression(None, Some(last.at.plus(SOFT_REST_MS))));
+        }
+    }
+    found.retain(|one| one.until.is_none_or(|until| now < until));
+    found.sort();
+    found
+}
+
+impl Noted<'_> {
+    fn suppression(&self, stream: Option<Arc<str>>, until: Option<Millis>) -> Suppression {
+        let (address, code) = (self.address.to_owned(), self.code.to_owned());
+        Suppression { sort: self.sort, stream, address, code, since: self.at, until }
+    }
+}
+
+/// Why a mail of a stream may not go to an address, if it may not: what holds for every stream first.
+pub fn suppressed(notes: &State, address: AddressHash, stream: &str, now: Millis) -> Option<Sort> {
+    // Of nearly nobody anything came back.
+    noted(notes).next()?;
+    let address = address.to_string();
+    let mut found = suppressions(notes, now).into_iter();
+    found.find(|one| one.address == address && one.holds_for(stream)).map(|one| one.sort)
+}
+
+/// What lifts everything that came back, or complaints about one stream; nothing if there is none.
+pub fn lifted(notes: &State, stream: Option<&str>, now: Millis) -> State {
+    let mut state = State::default();
+    for one in noted(notes) {
+        if stream.is_none_or(|stream| one.sort == Sort::Complaint && one.behind == stream) {
+            let version = now.0.max(one.at.0.saturating_add(1));
+            state.set(one.name, Cell { version, value: None });
+        }
+    }
+    state
+}

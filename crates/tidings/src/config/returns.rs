@@ -1,0 +1,56 @@
+//! The keys of what comes back of mails.
+
+use std::net::SocketAddr;
+
+use courier::back::Provider;
+
+use super::{
+    keys::{MAIL_INTAKE, MAIL_PROVIDER, MAIL_RETURNS},
+    merge::Merge,
+    parse::parsed,
+    push::refuse_without,
+};
+
+/// Where mails come back to.
+#[derive(Clone, Debug)]
+pub struct Returns {
+    /// The domain of the return paths.
+    pub domain: String,
+    /// Who takes mails further, and tells of them in a way of its own.
+    pub provider: Option<Provider>,
+    /// Where mails to return paths are taken.
+    pub intake: Option<SocketAddr>,
+}
+
+/// Characters of a domain that leave room for the rest of an address.
+const DOMAIN_CHARS_MAX: usize = 180;
+
+/// Understands them: without a domain the others are said in vain.
+pub fn settle(merge: &mut Merge<'_>) -> Option<Returns> {
+    let provider = merge.take(MAIL_PROVIDER, provider);
+    let intake = merge.take(MAIL_INTAKE, parsed("is no address and port, such as 127.0.0.1:2525"));
+    if merge.source(MAIL_RETURNS).is_none() {
+        [MAIL_PROVIDER, MAIL_INTAKE].into_iter().for_each(|name| refuse_without(merge, name, MAIL_RETURNS));
+    }
+    Some(Returns { domain: merge.take(MAIL_RETURNS, domain)?, provider, intake })
+}
+
+fn provider(text: &str) -> Result<Provider, String> {
+    let found = Provider::ALL.into_iter().find(|provider| provider.name() == text);
+    let names = Provider::ALL.map(Provider::name).join(", ");
+    found.ok_or_else(|| format!("is none of {names}"))
+}
+
+fn domain(text: &str) -> Result<String, String> {
+    let good = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    if text.len() <= DOMAIN_CHARS_MAX && text.split('.').all(good) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("is no domain, such as returns.example.com".to_owned())
+    }
+}

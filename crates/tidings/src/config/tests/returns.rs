@@ -1,0 +1,34 @@
+//! The keys of what comes back: what is known of them, and what is refused.
+
+use courier::back::Provider;
+
+use super::merged;
+
+#[test]
+fn what_is_known_of_return_paths_is_what_was_said() {
+    let all = "mail: {returns: Returns.example.com, provider: postmark, intake: '127.0.0.1:2525'}";
+    let returns = merged(all, &[], &[]).unwrap().config.returns.unwrap();
+    assert_eq!(
+        (returns.domain.as_str(), returns.provider),
+        ("returns.example.com", Some(Provider::Postmark))
+    );
+    assert_eq!(returns.intake.unwrap().port(), 2525);
+    let alone = merged("", &[("TIDINGS_MAIL_RETURNS", "returns.example.com")], &[]).unwrap();
+    let alone = alone.config.returns.unwrap();
+    assert_eq!((alone.provider, alone.intake), (None, None));
+    assert!(merged("", &[], &[]).unwrap().config.returns.is_none());
+}
+
+#[test]
+fn what_is_wrong_about_return_paths_is_told() {
+    let check = |file: &str, expected: &str| {
+        let refused = merged(file, &[], &[]).unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused:?} does not say {expected:?}");
+    };
+    check("mail: {returns: a@example.com}", "mail.returns: `a@example.com` is no domain");
+    check("mail: {returns: 'a..b'}", "is no domain");
+    check("mail: {returns: example.com, provider: pigeon}", "`pigeon` is none of ses, postmark, sendgrid");
+    check("mail: {returns: example.com, intake: '25'}", "mail.intake: `25` is no address and port");
+    check("mail: {provider: ses}", "`mail.provider` is of no use without `mail.returns`");
+    check("mail: {intake: '127.0.0.1:2525'}", "`mail.intake` is of no use without `mail.returns`");
+}

@@ -1,0 +1,75 @@
+//! What keeps mails from a person's addresses, because of what came back of them; and how somebody lifts it.
+
+use anyhow::Context as _;
+use model::{
+    Millis, Person, Tenant,
+    person::profile,
+    returns::{AddressHash, Suppression, lifted, suppressions},
+};
+use serde::{Deserialize, Serialize};
+use store::{StateKey, Store};
+
+/// A person's suppressions.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Suppressed {
+    pub person: String,
+    pub suppressions: Vec<One>,
+}
+
+/// One of them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct One {
+    /// `hard`, `soft`, `complaint`.
+    pub what: String,
+    /// The only stream that it holds for; all of them without.
+    pub stream: Option<String>,
+    /// What whoever sent it back calls it.
+    pub code: String,
+    /// When the mail left that came back.
+    pub since: String,
+    /// When it ends by itself; never without.
+    pub until: Option<String>,
+    /// Whether it is about the address that the person has now. One that they had before keeps nothing back.
+    pub holds: bool,
+}
+
+/// What is known of a person by now.
+pub async fn read(
+    store: &dyn Store,
+    (tenant, person): (&Tenant, &Person),
+    now: Millis,
+) -> anyhow::Result<Suppressed> {
+    let keys = [StateKey::Person, StateKey::Notes].map(|key| key(tenant.clone(), person.clone()));
+    let states = store.states(&keys).await.context("profile and notes")?;
+    let [known, notes] = &states[..] else { anyhow::bail!("the store answers something else") };
+    let address = known.text(profile::EMAIL).map(|own| AddressHash::of(tenant, person, own).to_string());
+    let one = |found: Suppression| One {
+        what: found.sort.name().to_owned(),
+        stream: found.stream.as_deref().map(str::to_owned),
+        holds: Some(&found.address) == address.as_ref(),
+        code: found.code,
+        since: found.since.to_string(),
+        until: found.until.map(|until| until.to_string()),
+    };
+    let suppressions = suppressions(notes, now).into_iter().map(one).collect();
+    Ok(Suppressed { person: person.to_string(), suppressions })
+}
+
+/// Lifts everything, or complaints about one stream; says how many suppressions are gone. What comes back later of mails
+/// that left before changes nothing about it.
+pub async fn lift(
+    store: &dyn Store,
+    (tenant, person): (&Tenant, &Person),
+    stream: Option<&str>,
+    now: Millis,
+) -> anyhow::Result<usize> {
+    let key = StateKey::Notes(tenant.clone(), person.clone());
+    let notes = store.states(std::slice::from_ref(&key)).await.context("notes")?.pop().unwrap_or_default();
+    let mut after = notes.clone();
+    let state = lifted(&notes, stream, now);
+    after.merge(&state);
+    if !state.is_empty() {
+        store.merge(vec![(key, state)]).await.context("notes")?;
+    }
+    Ok(suppressions(&notes, now).len().saturating_sub(suppressions(&after, now).len()))
+}
