@@ -14,6 +14,8 @@ use runtime::clock::Stopwatch;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::judges::said;
+
 /// How long the process may take to open its page.
 const OPENING: Duration = Duration::from_secs(60);
 /// How long one request may take.
@@ -36,10 +38,15 @@ pub fn example(name: &str) -> PathBuf {
 impl House {
     /// Starts one, with some things set in its environment.
     pub fn start(catalogue: &Path, settings: &[(&str, &str)]) -> Result<Self> {
+        Self::start_as(catalogue, settings, &[])
+    }
+
+    /// The same, with more words on its command line.
+    pub fn start_as(catalogue: &Path, settings: &[(&str, &str)], words: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut command = Command::new(tests::binary()?);
         command.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.path());
-        command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
+        command.arg("--catalogue").arg(catalogue).args(words).env_remove("TIDINGS_FAULT");
         command.envs(settings.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("start the process")?;
         let said = BufReader::new(child.stderr.take().context("no standard error")?);
@@ -80,8 +87,25 @@ impl House {
         Ok(())
     }
 
-    /// Has everybody's windows of a plan told now, when all that was said has come to them.
-    pub fn release(&self, plan: &str) -> Result<()> {
+    /// What a page says to anybody.
+    pub fn page(&self, path: &str) -> Result<String> {
+        let mut answer = self.agent.get(format!("{}{path}", self.address)).call()?;
+        let text = answer.body_mut().read_to_string()?;
+        ensure!(answer.status() == 200, "{path}: {text}");
+        Ok(text)
+    }
+
+    /// Presses a button of a page.
+    pub fn press(&self, path: &str, fields: &[(&str, &str)]) -> Result<()> {
+        let request = self.agent.post(format!("{}{path}", self.address)).header("origin", &self.address);
+        let mut answer = request.send_form(fields.iter().copied())?;
+        let text = answer.body_mut().read_to_string()?;
+        ensure!(answer.status() == 200, "{path}: {text}");
+        Ok(())
+    }
+
+    /// Waits until all that was said has come to the windows of those who hear of it.
+    pub fn settle(&self) -> Result<()> {
         let mut idle = 0;
         waited("the rooms", || {
             let stages = self.asked("/admin/stages")?;
@@ -89,8 +113,19 @@ impl House {
             // Looked at one after the other: only what is so twice is so.
             idle = if lags().count() > 0 && lags().all(|lag| *lag == 0) { idle + 1 } else { 0 };
             Ok((idle == 2).then_some(()))
-        })?;
+        })
+    }
+
+    /// Has everybody's windows of a plan told now.
+    pub fn release(&self, plan: &str) -> Result<()> {
         self.ordered("/admin/release", &json!({"plan": plan})).map(drop)
+    }
+
+    /// What a command says of it, as JSON.
+    pub fn command(&self, words: &[&str]) -> Result<Value> {
+        let mut command = Command::new(tests::binary()?);
+        command.args(words).args(["--json", "--data-dir"]).arg(self.folder.path());
+        said(command.current_dir(self.folder.path()))
     }
 
     /// What one of the paths of the command line answers.

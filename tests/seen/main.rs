@@ -5,3 +5,4 @@
 mod house;
 mod judges;
 mod mails;
+mod pushes;

@@ -11,6 +11,7 @@ use crate::{
 
 mod hooks;
 mod mail;
+mod push;
 mod repartition;
 mod replay;
 mod suppressions;
@@ -22,6 +23,7 @@ mod tests;
 
 pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
+pub use push::{Push, PushWhat};
 pub use repartition::Repartition;
 pub use replay::Replay;
 pub use suppressions::Suppressions;
@@ -146,6 +148,9 @@ pub enum Command {
     /// Show the keys by which those who are called see who calls
     #[command(after_help = hooks::HOOKS)]
     Hooks(Hooks),
+    /// Make the key by which browsers know the house
+    #[command(after_help = push::PUSH)]
+    Push(Push),
     /// Send one mail to an address, by the ways that mails go, and say what became of it
     #[command(after_help = mail::SEND_TEST)]
     SendTest(SendTest),

@@ -19,6 +19,7 @@ mod live;
 mod mail;
 mod migrate;
 mod preview;
+mod push;
 mod quarantine;
 mod reach;
 mod release;
@@ -75,6 +76,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Archive(archive) => archive::run(&config, &archive, out),
         Command::Dkim(asked) => mail::dkim(&config, &asked, out),
         Command::Hooks(asked) => hooks::run(&config, &asked, out),
+        Command::Push(asked) => push::run(&asked, out),
         Command::SendTest(asked) => mail::send_test(&config, &asked, out),
         Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),

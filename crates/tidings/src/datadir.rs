@@ -5,7 +5,7 @@
 //! those that share the directory because their engines are elsewhere, one of which holds `lock.admin`;
 //! `admin.json` says where that process listens, and is there only while it does; `clock` is how many
 //! milliseconds the clock is ahead, so that time never goes back after a restart; `secret` is what the links
-//! of mails are signed with, for as long as there are such mails.
+//! of mails are signed with, for as long as there are such mails; `webpush.pem` is by what browsers know a demo.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -113,6 +113,20 @@ impl DataDir {
         let digits = 2 * SECRET_BYTES;
         Secret::parse(text.trim_end())
             .with_context(|| format!("{} is not of {digits} hexadecimal digits", path.display()))
+    }
+
+    /// The key by which a demo shows pushes in browsers. Made once: browsers that subscribed know its public half.
+    pub fn web_key(&self) -> anyhow::Result<SecretString> {
+        let path = self.path.join("webpush.pem");
+        match fs::read_to_string(&path) {
+            Ok(pem) => Ok(SecretString::from(pem)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let pem = courier_net::push::Key::make().map_err(|why| anyhow::anyhow!(why))?;
+                replace(&self.path, "webpush.pem", pem.as_bytes()).context("write the key for Web Push")?;
+                Ok(SecretString::from(pem))
+            }
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
     }
 
     /// Says where this process listens; only its user may read it.

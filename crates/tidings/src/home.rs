@@ -60,6 +60,8 @@ pub struct Site {
     pub outbox: Arc<Outbox>,
     /// By which messages leave the house.
     pub courier: Arc<dyn Courier>,
+    /// By what browsers know the house.
+    pub web_key: http::WebKey,
     pub guard: Guard,
     /// By which this machine reaches us.
     pub address: String,
@@ -177,6 +179,7 @@ impl Site {
             counts: http::Counts::default(),
             unsubscribe: http::Unsubscribe::new(self.secret.clone()),
             studio: Studio::new(self.catalogue.clone(), Zones::system(), public_url)?,
+            web_key: self.web_key.clone(),
         };
         let router = if self.rooms.contains(&Room::Ingest) { http::router } else { http::of_machines };
         Ok((Home { house, engines }, router(Arc::new(app), api_keys)))

@@ -32,6 +32,7 @@ pub mod page;
 mod person;
 mod preview;
 mod publish;
+mod push;
 mod quarantine;
 mod release;
 mod replay;
@@ -50,6 +51,7 @@ use guard::{Guard, Stopped};
 pub use admin::UPSTREAM_BYTES_MAX;
 pub use archive::Desk;
 pub use front::Front;
+pub use push::WebKey;
 pub use shares::Counts;
 pub use unsubscribe::Unsubscribe;
 pub use waiting::Waiting;
@@ -72,6 +74,7 @@ pub struct App {
     pub counts: Counts,
     pub unsubscribe: Unsubscribe,
     pub studio: Studio,
+    pub web_key: WebKey,
 }
 
 /// For so long a page waits for the house to come to rest after something was done.
@@ -111,6 +114,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(told::routes())
         .merge(open::routes())
         .merge(publish::routes())
+        .merge(push::routes())
         .merge(quarantine::routes())
         .merge(clock::routes())
         .layer(from_fn_with_state(app.clone(), page::known));
@@ -122,6 +126,7 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(admin)
         .merge(health::routes(&app, keys))
         .route("/style.css", get(page::style))
+        .merge(push::scripts())
         .fallback(page::missing)
         .with_state(app.clone())
         .merge(app.intake(keys))

@@ -10,22 +10,46 @@ use courier_net::{
     dkim::Signer,
     hooks::{self, Caller},
     mail::Mailer,
-    push::{Pusher, Settings},
+    push::{Key, Pusher, Settings, web},
     ways::{self, Common, Trust},
 };
-use model::Channel;
+use model::{
+    Channel,
+    device::{Device, Platform},
+};
 use runtime::Clock;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::config::{Config, Hooks, Mail, Push};
+use crate::{
+    config::{Config, Hooks, Mail, Push},
+    datadir::DataDir,
+    http::WebKey,
+};
 
-/// Opens what the configuration names. What it names and is not there, or is no good, is told in full.
-pub fn open(config: &Config, outbox: Arc<Outbox>) -> anyhow::Result<Arc<dyn Courier>> {
+/// What a browser of a demo may take for a copy: whoever looks waits for it.
+const COPY_TIME_MAX: Duration = Duration::from_secs(10);
+/// Where the push services of browsers would find somebody to talk to about a demo.
+const DEMO_SUBJECT: &str = "mailto:demo@tidings.invalid";
+
+/// How messages leave the house.
+pub struct Opened {
+    pub courier: Arc<dyn Courier>,
+    pub web_key: WebKey,
+}
+
+/// Opens what the configuration names. What it names and is not there, or is no good, is told in full. A demo without
+/// any service for pushes has a key of its own, and shows browsers copies.
+pub fn open(config: &Config, data: &DataDir, outbox: Arc<Outbox>) -> anyhow::Result<Opened> {
     let hand_over = config.limits.hand_over;
     let mailer = config.mail.as_ref().map(|mail| mailer(mail, hand_over)).transpose()?;
     let pusher = pusher(&config.push, hand_over)?;
     let caller = caller(&config.hooks, hand_over)?;
-    Ok(Arc::new(Post { mailer, pusher, caller, outbox }))
+    let is_copy = config.demo && pusher.is_none();
+    let web = if is_copy { Some(demo(data)?) } else { config.push.web.clone() };
+    let public = web.as_ref().map(|web| public(&web.key)).transpose()?;
+    let copies = web.filter(|_| is_copy).map(|web| Copies::new(Push { web: Some(web), ..Push::default() }));
+    let courier = Arc::new(Post { mailer, pusher, caller, copies: copies.transpose()?, outbox });
+    Ok(Opened { courier, web_key: WebKey { public, is_copy } })
 }
 
 /// Who calls hooks, if any is to be called.
@@ -39,6 +63,17 @@ fn caller(hooks: &Hooks, hand_over: Duration) -> anyhow::Result<Option<Caller>> 
     let caller = Caller::new(&settings, Clock::real(0)).map_err(|why| anyhow!("`hooks.secret`: {why}"))?;
     tracing::info!(%caller, "hooks are called");
     Ok(Some(caller))
+}
+
+fn demo(data: &DataDir) -> anyhow::Result<web::Settings> {
+    let subject = DEMO_SUBJECT.to_owned();
+    Ok(web::Settings { key: data.web_key()?, subject, hosts: Vec::new(), per_second: None })
+}
+
+/// The half of a key that browsers are given.
+fn public(key: &SecretString) -> anyhow::Result<String> {
+    let key = Key::es256(key.expose_secret());
+    Ok(key.map_err(|why| anyhow!("the key for Web Push: {why}"))?.public())
 }
 
 /// Who takes pushes to the world, if any service is named.
@@ -79,7 +114,47 @@ struct Post {
     mailer: Option<Mailer>,
     pusher: Option<Pusher>,
     caller: Option<Caller>,
+    copies: Option<Copies>,
     outbox: Arc<Outbox>,
+}
+
+/// Shows browsers what a demo has put into its outbox. The outbox alone decides what became of a message; a copy that does
+/// not arrive is missed by nobody, and one that comes twice has the same tag.
+#[derive(Debug)]
+struct Copies(Pusher);
+
+/// What may be copied has gone out.
+struct Copying<'a>(&'a dyn Gate);
+
+impl Copies {
+    fn new(push: Push) -> anyhow::Result<Self> {
+        pusher(&push, COPY_TIME_MAX)?.map(Self).context("no service for copies")
+    }
+
+    async fn show(&self, message: &Message, push: &courier::Push, gate: &dyn Gate) {
+        let is_browser = |device: &&Device| device.platform == Platform::Web;
+        let devices: Vec<Device> = push.devices.iter().filter(is_browser).cloned().collect();
+        if devices.is_empty() || push.wordless {
+            return;
+        }
+        let way = Way::Push(courier::Push { devices, ..push.clone() });
+        match self.0.hand(&Message { way, ..message.clone() }, &Copying(gate)).await {
+            Ok(Handed::Accepted) => {}
+            Ok(handed) => tracing::info!(ready = %message.ready, ?handed, "no browser was shown a copy"),
+            Err(error) => tracing::info!(ready = %message.ready, %error, "no browser was shown a copy"),
+        }
+    }
+}
+
+#[async_trait]
+impl Gate for Copying<'_> {
+    async fn may_go(&self) -> bool {
+        true
+    }
+
+    async fn gone(&self, device: &Device) {
+        self.0.gone(device).await;
+    }
 }
 
 impl Post {
@@ -101,7 +176,11 @@ impl Post {
 #[async_trait]
 impl Courier for Post {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        self.of(message.channel()).hand(message, gate).await
+        let handed = self.of(message.channel()).hand(message, gate).await?;
+        if let (Handed::Accepted, Some(copies), Way::Push(push)) = (&handed, &self.copies, &message.way) {
+            copies.show(message, push, gate).await;
+        }
+        Ok(handed)
     }
 
     async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {

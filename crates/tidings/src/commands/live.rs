@@ -88,14 +88,16 @@ async fn begin(process: Process, catalogue: Arc<Catalogue>, out: Out) -> Result<
     say::talk(format!("opening {}", data.path().display()));
     let clock = Arc::new(DemoClock::open(data.path())?);
     let outbox = outbox(&config).await?;
-    let courier = post::open(&config, outbox.clone()).map_err(Failure::Refused)?;
+    let post::Opened { courier, web_key } =
+        post::open(&config, &data, outbox.clone()).map_err(Failure::Refused)?;
     if clock.clock().ahead() > 0 {
         let hours = clock.clock().ahead() / 3_600_000;
         say::talk(format!("the clock is {hours} h ahead of this machine's, as it was left"));
     }
     let guard = Guard::new(listens, !config.api_keys.is_empty(), || random_hex(SECRET_BYTES))?;
     let address = format!("http://{}", reachable(listens));
-    let site = Site { config, data, catalogue, clock, outbox, courier, guard, address, secret, rooms };
+    let site =
+        Site { config, data, catalogue, clock, outbox, courier, web_key, guard, address, secret, rooms };
     let front = Front::new(site.waiting(Why::Away));
     let server = serve(listener, front.service(), stop.clone());
     let opened = tokio::select! {

@@ -53,19 +53,17 @@ fn make(config: &Config, new: &NewKey, out: Out) -> Result<(), Failure> {
     let key = Key::read(&new.domain, &selector, since, &pem).map_err(refused)?;
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let path = folder.join(folder::file(&new.domain, &selector, new.from.as_deref()));
-    write_new(&path, &pem)?;
+    write_new(&path, &pem, "--selector gives the new key another name")?;
     say::talk(format!("made {}; this has to stand in the DNS before it is used", path.display()));
     show(&[key], now, out)
 }
 
-/// Never over another key: mails that are on their way are checked against its record.
-fn write_new(path: &Path, pem: &str) -> Result<(), Failure> {
+/// Never over another key: mails that are on their way are checked against its record, and browsers have its half.
+pub fn write_new(path: &Path, pem: &str, otherwise: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path);
     let mut file = match file {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let what =
-                format!("{} is there already; --selector gives the new key another name", path.display());
-            return Err(Failure::refused(what));
+            return Err(Failure::refused(format!("{} is there already; {otherwise}", path.display())));
         }
         file => file.with_context(|| path.display().to_string())?,
     };

@@ -25,13 +25,14 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 13] = [
+const TEMPLATES: [(&str, &str); 14] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("way.html", include_str!("../../page/way.html")),
     ("outbox.html", include_str!("../../page/outbox.html")),
     ("mail.html", include_str!("../../page/mail.html")),
     ("person.html", include_str!("../../page/person.html")),
     ("preview.html", include_str!("../../page/preview.html")),
+    ("push.html", include_str!("../../page/push.html")),
     ("told.html", include_str!("../../page/told.html")),
     ("bars.html", include_str!("../../page/bars.html")),
     ("publish.html", include_str!("../../page/publish.html")),
@@ -139,7 +140,7 @@ fn place_of(template: &str) -> &str {
     match template {
         "way.html" => "/",
         "outbox.html" | "mail.html" => "/outbox",
-        "person.html" => "/person",
+        "person.html" | "push.html" => "/person",
         "preview.html" => "/preview",
         "told.html" => "/told",
         "publish.html" => "/publish",

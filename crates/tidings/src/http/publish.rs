@@ -122,7 +122,7 @@ async fn publish(
     if let Some(text) = text("persons") {
         event["persons"] = persons(text);
     }
-    match tell(&app, &event).await? {
+    match tell(&app, "/v1/changes", &event).await? {
         None => {
             // So that the next page shows what came of it.
             app.rest().await;
@@ -176,8 +176,8 @@ fn typed(field: &FieldType, text: &str) -> Json {
 }
 
 /// Goes the same way in as everybody; says why, if it was refused.
-async fn tell(app: &App, event: &Json) -> anyhow::Result<Option<String>> {
-    let request = Request::post("/v1/changes").header(header::CONTENT_TYPE, "application/json");
+pub(super) async fn tell(app: &App, path: &str, event: &Json) -> anyhow::Result<Option<String>> {
+    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
     let answer = app.intake(&[]).oneshot(request.body(Body::from(event.to_string()))?).await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
     let said: Json = serde_json::from_slice(&body).context("understand the answer")?;

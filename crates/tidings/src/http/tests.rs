@@ -18,7 +18,7 @@ use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
 use wire::{token::Secret, topics};
 
-use super::{App, Counts, Desk, Unsubscribe, guard::Guard, page::Pages, router, windows};
+use super::{App, Counts, Desk, Unsubscribe, WebKey, guard::Guard, page::Pages, router, windows};
 use crate::{
     config::ApiKey,
     datadir::{DemoClock, random_hex},
@@ -30,11 +30,15 @@ use crate::{
 mod entries;
 mod open;
 mod preview;
+mod push;
 mod shares;
 mod tools;
 mod unsubscribe;
 
 const HOST: &str = "127.0.0.1:7280";
+/// As a browser is given it.
+const WEB_KEY: &str =
+    "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8";
 const API_KEY: &str = "correct-horse-battery";
 
 /// A house behind its door.
@@ -68,6 +72,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         counts: Counts::default(),
         unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
         studio: Studio::new(catalogue(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
+        web_key: WebKey { public: Some(WEB_KEY.to_owned()), is_copy: true },
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
 }
@@ -213,7 +218,7 @@ async fn only_our_own_forms_change_anything() {
     let foreign = [("content-type", "application/x-www-form-urlencoded"), ("origin", "https://evil.example")];
     let body = format!("csrf={}&to=day", door.app.guard.csrf);
     assert_eq!(door.ask(Method::POST, "/clock", &foreign, &body).await.status, StatusCode::FORBIDDEN);
-    for path in ["/clock", "/publish", "/quarantine", "/person/windows"] {
+    for path in ["/clock", "/publish", "/quarantine", "/person/windows", "/push"] {
         let fields = "csrf=wrong&to=day&event=item.offered&item=0&verdict=drop";
         for fields in [fields, fields.split_once('&').unwrap().1, "csrf=", ""] {
             let answer = door.post(path, fields).await;

@@ -132,6 +132,7 @@ impl Door {
             counts: Counts::default(),
             unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
             studio: Studio::new(app.catalogue.clone(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
+            web_key: app.web_key.clone(),
         });
         Self { ground, router: router(app.clone(), &[]), app, _dir }
     }

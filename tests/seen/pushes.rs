@@ -1,0 +1,189 @@
+//! Pushes in the reader's own browser: a whole house, a push service that nobody here wrote, and Chromium with the house's
+//! own page and worker.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use engines::{PushService, node};
+use serde_json::{Value, json};
+
+use crate::{
+    house::{House, waited},
+    judges::said,
+};
+
+/// The browser of RFC 8291, section 5.
+const P256DH: &str =
+    "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
+
+/// A house that nudges by push.
+fn catalogue() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogues/pushes")
+}
+
+/// The page in a browser.
+struct Browser {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Browser {
+    fn open(url: &str, subscription: &str) -> Result<Self> {
+        let mut command = node("push_page.cjs")?;
+        command.args([url, subscription]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take().context("no output")?);
+        Ok(Self { child, input, output: BufReader::new(output) })
+    }
+
+    /// What it says next.
+    fn said(&mut self) -> Result<Value> {
+        let mut line = String::new();
+        ensure!(self.output.read_line(&mut line)? > 0, "the browser ended");
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// What it says to a line.
+    fn told(&mut self, line: &str) -> Result<Value> {
+        writeln!(self.input.as_mut().context("it was closed")?, "{line}")?;
+        self.said()
+    }
+
+    fn close(mut self) -> Result<()> {
+        drop(self.input.take());
+        ensure!(self.child.wait()?.success(), "the browser failed");
+        Ok(())
+    }
+}
+
+/// What is between two words of a text.
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Result<&'a str> {
+    let rest = text.split_once(before).with_context(|| format!("no {before}"))?.1;
+    Ok(rest.split_once(after).with_context(|| format!("no {after}"))?.0)
+}
+
+#[test]
+fn a_browser_that_subscribed_on_the_page_shows_what_is_pushed() {
+    let service = PushService::start().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (key, ca) = (folder.path().join("vapid.pem"), folder.path().join("ca.pem"));
+    fs::write(&ca, service.ca().unwrap()).unwrap();
+    // The key that the command makes is the one that the page gives to browsers.
+    let mut make = Command::new(tests::binary().unwrap());
+    let made: Value =
+        said(make.args(["--json", "push", "key", "--file"]).arg(&key).current_dir(folder.path())).unwrap();
+    let (key, ca) = (key.display().to_string(), ca.display().to_string());
+    let settings = [
+        ("TIDINGS_WEBPUSH_KEY_FILE", key.as_str()),
+        ("TIDINGS_WEBPUSH_SUBJECT", "mailto:ops@example.org"),
+        ("TIDINGS_WEBPUSH_HOSTS", service.host()),
+        ("TIDINGS_PUSH_CA", &ca),
+    ];
+    let house = House::start(&catalogue(), &settings).unwrap();
+    let page = house.page("/push?person=ann").unwrap();
+    let public = between(&page, "data-key=\"", "\"").unwrap();
+    assert_eq!(made["public"], public);
+    let subscribed = service.subscribe(public).unwrap();
+
+    let mut browser = Browser::open(&format!("{}/push?person=ann", house.address), &subscribed.json).unwrap();
+    let begun = browser.said().unwrap();
+    assert_eq!(
+        (&begun["begun"]["isGood"], &begun["without"]["isGood"]),
+        (&json!(true), &json!(false)),
+        "{begun}"
+    );
+    assert_eq!(begun["refused"], json!([]), "the page's policy lets it do what it does");
+
+    let message = json!({"subject": "message:1", "room": "room:1", "words": "Kaffee? ☕"});
+    follow(&house).unwrap();
+    house.say("/v1/changes", &[event("1", "message.sent", &message)]).unwrap();
+    let arrived = waited("the push", || Ok(service.received(&subscribed)?.pop())).unwrap();
+    let sent: Value = serde_json::from_str(&arrived).unwrap();
+    let told = browser.told(&arrived).unwrap();
+    let shown = &told["shown"][0];
+    for field in ["title", "body", "tag"] {
+        assert!(shown[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {told}");
+        assert_eq!(shown[field], sent[field], "{field}: {told}");
+    }
+    assert_eq!((&told["opened"], &told["left"]), (&json!([sent["opens"]]), &json!(0)), "{told}");
+
+    let ended = browser.told("end").unwrap();
+    assert_eq!(ended["isGood"], true, "{ended}");
+    browser.close().unwrap();
+    // Nobody is left to be told.
+    house
+        .say("/v1/changes", &[event("2", "alarm.raised", &json!({"subject": "alarm:1", "owner": "ann"}))])
+        .unwrap();
+    let fate = waited("the alarm's fate", || fate(&house, "alarm:1")).unwrap();
+    assert_eq!((fate.as_str(), service.received(&subscribed).unwrap().len()), ("no address", 1));
+}
+
+#[test]
+fn a_demo_leaves_pushes_in_the_outbox_whatever_becomes_of_the_copies() {
+    let house = House::start_as(&catalogue(), &[], &["--demo"]).unwrap();
+    let page = house.page("/push?person=ann").unwrap();
+    assert!(between(&page, "data-key=\"", "\"").unwrap().len() > 80, "a demo has a key of its own");
+    // Where no browser is ever found: an address of this machine is asked for nobody.
+    let subscription = json!({"endpoint": "https://127.0.0.1:9/x", "keys": {"p256dh": P256DH, "auth": AUTH}});
+    let fields = [
+        ("csrf", between(&page, "name=\"csrf\" value=\"", "\"").unwrap()),
+        ("person", "ann"),
+        ("what", "begin"),
+        ("subscription", &subscription.to_string()),
+    ];
+    house.press("/push", &fields).unwrap();
+    follow(&house).unwrap();
+    let message = json!({"subject": "message:1", "room": "room:1", "words": "Kaffee?"});
+    house.say("/v1/changes", &[event("1", "message.sent", &message)]).unwrap();
+    let fate = waited("its fate", || fate(&house, "message:1")).unwrap();
+    assert_eq!(fate, "told, sent");
+    assert!(house.page("/outbox").unwrap().contains("1 new"), "it lies in the outbox");
+}
+
+/// Ann hears what is said in a room.
+fn follow(house: &House) -> Result<()> {
+    let with =
+        |id: &str, what: &str, data: Value| json!({"id": id, "source": "seen", "type": what, "data": data});
+    house.say(
+        "/v1/facts",
+        &[
+            with("p", "tidings.profile", json!({"person": "ann", "zone": "UTC"})),
+            with("f", "tidings.follow", json!({"person": "ann", "target": "room:1"})),
+        ],
+    )
+}
+
+fn event(id: &str, what: &str, fields: &Value) -> Value {
+    let mut event = json!({"id": id, "source": "seen", "type": what});
+    for (name, value) in fields.as_object().into_iter().flatten() {
+        event[name] = value.clone();
+    }
+    event
+}
+
+/// What became of what Ann was to be pushed about a subject, once that is known.
+fn fate(house: &House, subject: &str) -> Result<Option<String>> {
+    let days = house.asked("/admin/days?person=ann")?;
+    let entries = days["days"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|day| day["entries"].as_array().into_iter().flatten());
+    let of = entries.filter(|entry| entry["subject"] == subject);
+    let mut fates = of.flat_map(|entry| entry["fates"].as_array().into_iter().flatten());
+    let push = fates.find(|fate| fate["channel"] == "push").filter(|fate| fate["fate"] != "waiting");
+    let said = push.map(|push| (push["fate"].as_str().unwrap_or_default(), push["journal"].as_str()));
+    Ok(match said {
+        Some((fate, Some("sent"))) => Some(format!("{fate}, sent")),
+        // It is on its way.
+        Some(("told", _)) | None => None,
+        Some((fate, _)) => Some(fate.to_owned()),
+    })
+}
