@@ -10,7 +10,7 @@ use std::{error::Error as StdError, fmt, time::Duration};
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{
-    Request, Response,
+    HeaderMap, Request, Response,
     body::{Bytes, Incoming},
     header::{HeaderValue, RETRY_AFTER},
 };
@@ -79,7 +79,7 @@ impl fmt::Debug for Client {
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub status: u16,
-    pub retry_after: Option<HeaderValue>,
+    pub headers: HeaderMap,
     /// Empty if it was too large or broke off.
     pub body: Bytes,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Reply {
 impl Reply {
     /// For how many milliseconds it asks to be left alone.
     pub fn pause(&self, now: i64) -> Option<u64> {
-        let text = self.retry_after.as_ref()?.to_str().ok()?.trim();
+        let text = self.headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
         if let Ok(seconds) = text.parse::<u64>() {
             return Some(seconds.saturating_mul(1_000));
         }
@@ -156,7 +156,7 @@ async fn heard(reply: Response<Incoming>, within: Duration) -> Reply {
     let body = Limited::new(body, REPLY_BYTES_MAX).collect();
     let body = timeout(within, body).await.ok().and_then(Result::ok);
     let body = body.map_or_else(Bytes::new, |body| body.to_bytes());
-    Reply { status: head.status.as_u16(), retry_after: head.headers.get(RETRY_AFTER).cloned(), body }
+    Reply { status: head.status.as_u16(), headers: head.headers, body }
 }
 
 fn failed(error: &PoolError) -> Failed {
@@ -202,8 +202,8 @@ mod tests {
     fn a_pause_is_named_in_seconds_or_by_its_end() {
         let now = 1_445_412_480_000; // Wed, 21 Oct 2015 07:28:00 GMT
         let check = |text: &'static str, expected: Option<u64>| {
-            let retry_after = Some(HeaderValue::from_static(text));
-            let reply = Reply { status: 429, retry_after, body: Bytes::new() };
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(text))]);
+            let reply = Reply { status: 429, headers, body: Bytes::new() };
             assert_eq!(reply.pause(now), expected, "{text}");
         };
         check("0", Some(0));
@@ -215,7 +215,7 @@ mod tests {
         check("-1", None);
         check("soon", None);
         check("", None);
-        assert_eq!(Reply { status: 429, retry_after: None, body: Bytes::new() }.pause(now), None);
+        assert_eq!(Reply { status: 429, headers: HeaderMap::new(), body: Bytes::new() }.pause(now), None);
     }
 
     #[test]

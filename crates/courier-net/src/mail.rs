@@ -4,20 +4,24 @@ use std::{
     collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use courier::{
-    Courier, CourierError, Gate, Handed, Message, Outcome,
+    Courier, CourierError, Gate, Handed, Mail, Message, Outcome,
     mime::{self, Written},
 };
 use model::{Channel, ReadyId};
+use runtime::Clock;
 use tokio::task::spawn_blocking;
 
 use crate::{
+    asked::Asked,
     dkim::Signer,
     lane::spread,
-    smtp::{Brought, Destination, Letter, Limits, Server},
+    providers,
+    smtp::{self, Brought, Limits, Server},
 };
 
 /// Domains that are told of, at most.
@@ -34,21 +38,67 @@ pub struct Way {
     destination: Destination,
 }
 
+#[derive(Debug)]
+enum Destination {
+    Smtp(smtp::Destination),
+    Provider(providers::Destination),
+}
+
+/// A mail, in the forms in which one or the other wants it.
+struct Item<'a> {
+    message: &'a Message,
+    mail: &'a Mail,
+    written: &'a Written,
+    /// Signed.
+    bytes: &'a [u8],
+}
+
 impl Way {
     pub fn smtp(name: &str, weight: u32, server: Server, limits: Limits) -> Self {
-        Self { name: name.to_owned(), weight, destination: Destination::new(server, limits) }
+        let destination = Destination::Smtp(smtp::Destination::new(server, limits));
+        Self { name: name.to_owned(), weight, destination }
+    }
+
+    pub(crate) fn provider(name: &str, weight: u32, destination: providers::Destination) -> Self {
+        Self { name: name.to_owned(), weight, destination: Destination::Provider(destination) }
     }
 
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    fn takes_bytes(&self) -> bool {
+        match &self.destination {
+            Destination::Smtp(_) => true,
+            Destination::Provider(provider) => provider.takes_bytes(),
+        }
+    }
+
+    async fn bring(&self, item: &Item<'_>, gate: &dyn Gate) -> Brought {
+        let Item { message, mail, written, bytes } = *item;
+        let spread = spread(message.ready);
+        match &self.destination {
+            Destination::Smtp(server) => {
+                let Written { return_path: from, to, is_utf8, .. } = written;
+                server.bring(&smtp::Letter { from, to, bytes, is_utf8: *is_utf8 }, gate, spread).await
+            }
+            Destination::Provider(provider) => {
+                let now = Clock::real(0).now();
+                let letter = providers::Letter { message, mail, written, bytes, now };
+                provider.bring(&letter, gate, spread).await
+            }
+        }
     }
 }
 
 /// For operators; without its password.
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}, weight {}", self.name, self.destination, self.weight)?;
-        write!(f, ", {} connections", self.destination.limits().connections)
+        let (told, limits) = match &self.destination {
+            Destination::Smtp(server) => (server.to_string(), server.limits()),
+            Destination::Provider(provider) => (provider.to_string(), provider.limits()),
+        };
+        write!(f, "{}: {told}, weight {}, {} connections", self.name, self.weight, limits.connections)
     }
 }
 
@@ -57,13 +107,15 @@ impl fmt::Display for Way {
 pub struct Mailer {
     ways: Vec<Way>,
     signer: Arc<Signer>,
+    /// How long one mail may be on its way.
+    hand_over: Duration,
     /// Domains of which it was said that there is no key.
     unsigned: Mutex<BTreeSet<String>>,
 }
 
 impl Mailer {
-    pub fn new(ways: Vec<Way>, signer: Signer) -> Self {
-        Self { ways, signer: Arc::new(signer), unsigned: Mutex::default() }
+    pub fn new(ways: Vec<Way>, signer: Signer, hand_over: Duration) -> Self {
+        Self { ways, signer: Arc::new(signer), hand_over, unsigned: Mutex::default() }
     }
 
     /// The ways in the order in which they are asked: by lot, but a mail draws the same lots each time.
@@ -75,7 +127,8 @@ impl Mailer {
 
     /// Off the thread that waits for others: a signature takes a processor for a millisecond.
     async fn signed(&self, bytes: Vec<u8>, domain: String, at: i64) -> Result<Vec<u8>, CourierError> {
-        if self.signer.is_empty() {
+        // Who puts together mails of their own signs those, with keys of their own.
+        if self.signer.is_empty() || !self.ways.iter().any(Way::takes_bytes) {
             return Ok(bytes);
         }
         if !self.signer.signs_for(&domain, at) {
@@ -117,23 +170,33 @@ fn domain_of(address: &str) -> String {
 #[async_trait]
 impl Courier for Mailer {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
-        let Written { from, return_path, to, is_utf8, bytes, .. } = match mime::write(message) {
+        let Some(mail) = message.mail() else {
+            return Ok(Handed::Refused("it is no mail".to_owned()));
+        };
+        let mut written = match mime::write(message) {
             Ok(written) => written,
             Err(unfit) => return Ok(Handed::Refused(unfit.to_string())),
         };
-        let bytes = self.signed(bytes, domain_of(&from), message.date.0.div_euclid(SECOND_MS)).await?;
-        let letter = Letter { from: &return_path, to: &to, bytes: &bytes, is_utf8 };
+        let (bytes, at) = (std::mem::take(&mut written.bytes), message.date.0.div_euclid(SECOND_MS));
+        let bytes = self.signed(bytes, domain_of(&written.from), at).await?;
+        let item = Item { message, mail, written: &written, bytes: &bytes };
         let mut why = "there is no way for mail".to_owned();
+        let gate = Asked::new(gate, self.hand_over);
         for way in self.ways_of(message.ready) {
-            match way.destination.bring(&letter, gate, spread(message.ready)).await {
+            match way.bring(&item, &gate).await {
+                // It may have been sent had there been more time; it was not.
+                Brought::Here(Handed::Stopped) if gate.is_late() => break,
                 Brought::Here(handed) => return Ok(handed),
                 Brought::Away(reason) => why = format!("{}: {reason}", way.name),
+            }
+            if gate.is_late() {
+                break;
             }
         }
         Ok(Handed::NotNow(why))
     }
 
-    /// SMTP has no question for this.
+    /// Neither SMTP nor any of the providers has a question for this.
     async fn outcome(&self, _channel: Channel, _message_id: &str) -> Result<Outcome, CourierError> {
         Ok(Outcome::CannotTell)
     }

@@ -4,6 +4,9 @@
 //! smtp://user:password@mail.example.com:587?weight=3
 //! smtps://other.example.com?connections=4&per_second=50
 //! smtp+plain://127.0.0.1:2525
+//! ses://KEY:SECRET@eu-west-1
+//! postmark://TOKEN@api.postmarkapp.com
+//! sendgrid://KEY@api.sendgrid.com
 //! ```
 
 use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
@@ -16,15 +19,23 @@ use tokio_rustls::TlsConnector;
 use url::Url;
 
 use crate::{
+    http::secret,
     mail::Way,
+    providers::{Destination, Postmark, Provider, SendGrid, Ses},
     smtp::{Limits, Login, Server, Times, Tls},
 };
 
 /// The largest number that makes sense for any of the settings.
 const NUMBER_MAX: f64 = 1_000_000.0;
 
-/// What can be said behind the question mark.
-const WORDS: [&str; 7] = ["name", "weight", "connections", "mails_each", "waiting", "per_second", "tls_name"];
+const SCHEMES: &str = "`smtp`, `smtps`, `smtp+plain`, `ses`, `postmark` and `sendgrid`";
+
+/// What can be said behind the question mark of any way.
+const WORDS: [&str; 5] = ["name", "weight", "connections", "waiting", "per_second"];
+/// And of one of these.
+const SMTP_WORDS: [&str; 2] = ["mails_each", "tls_name"];
+const SES_WORDS: [&str; 2] = ["endpoint", "configuration_set"];
+const POSTMARK_WORDS: [&str; 1] = ["stream"];
 
 /// What all ways have in common.
 #[derive(Clone)]
@@ -104,24 +115,36 @@ pub fn parse(text: &str, common: &Common) -> Result<Vec<Way>, Vec<String>> {
 
 fn way(line: &str, common: &Common) -> Result<Way, String> {
     let url = Url::parse(line).map_err(|error| format!("not an address: {error}"))?;
-    let connector = || TlsConnector::from(common.trust.0.clone());
-    let (tls, port) = match url.scheme() {
-        "smtp" => (Tls::Required(connector()), 587),
-        "smtps" => (Tls::FromTheStart(connector()), 465),
-        "smtp+plain" => (Tls::None, 25),
-        other => return Err(format!("`{other}` is none of `smtp`, `smtps` and `smtp+plain`")),
+    let own = match url.scheme() {
+        "smtp" | "smtps" | "smtp+plain" => &SMTP_WORDS[..],
+        "ses" => &SES_WORDS,
+        "postmark" => &POSTMARK_WORDS,
+        "sendgrid" => &[],
+        other => return Err(format!("`{other}` is none of {SCHEMES}")),
     };
     let host = url.host_str().filter(|host| !host.is_empty()).ok_or("it names no server")?;
     let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    if matches!(tls, Tls::None) && !is_here(&host) {
-        return Err("`smtp+plain` is for a server on this machine; beyond it mail goes within TLS".to_owned());
-    }
     if !matches!(url.path(), "" | "/") || url.fragment().is_some() {
         return Err("behind the server there is only `?`".to_owned());
     }
-    let said = Said::read(&url)?;
+    let said = Said::read(&url, own)?;
+    let weight = match said.word("weight").as_deref() {
+        Some("0") => 0,
+        _ => said.count("weight")?.map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+    };
+    let name = said.word("name").unwrap_or_else(|| host.clone());
+    let limits = limits(&said)?;
+    if own == SMTP_WORDS {
+        return Ok(Way::smtp(&name, weight, server(&url, &said, host, common)?, limits));
+    }
+    let provider = provider(&url, &said, &host)?;
+    let destination = Destination::new(provider, limits, &common.trust, common.hand_over);
+    Ok(Way::provider(&name, weight, destination))
+}
+
+fn limits(said: &Said) -> Result<Limits, String> {
     let usual = Limits::USUAL;
-    let limits = Limits {
+    Ok(Limits {
         connections: said.count("connections")?.unwrap_or(usual.connections),
         mails_each: said
             .count("mails_each")?
@@ -129,21 +152,67 @@ fn way(line: &str, common: &Common) -> Result<Way, String> {
         waiting: said.count("waiting")?.unwrap_or(usual.waiting),
         per_second: said.number("per_second")?,
         ..usual
+    })
+}
+
+fn server(url: &Url, said: &Said, host: String, common: &Common) -> Result<Server, String> {
+    let connector = || TlsConnector::from(common.trust.0.clone());
+    let (tls, port) = match url.scheme() {
+        "smtp" => (Tls::Required(connector()), 587),
+        "smtps" => (Tls::FromTheStart(connector()), 465),
+        _ => (Tls::None, 25),
     };
-    let server = Server {
+    if matches!(tls, Tls::None) && !is_here(&host) {
+        return Err("`smtp+plain` is for a server on this machine; beyond it mail goes within TLS".to_owned());
+    }
+    Ok(Server {
         port: url.port().unwrap_or(port),
         tls_name: said.word("tls_name"),
         tls,
-        login: login(&url)?,
+        login: login(url)?,
         ehlo: common.ehlo.clone(),
         times: Times::within(common.hand_over),
-        host: host.clone(),
+        host,
+    })
+}
+
+/// One that is asked by HTTP, always within TLS.
+fn provider(url: &Url, said: &Said, host: &str) -> Result<Box<dyn Provider>, String> {
+    if url.scheme() == "ses" {
+        let Some(Login { user, password }) = login(url)? else {
+            return Err("it needs a key and its secret, as in `ses://KEY:SECRET@eu-west-1`".to_owned());
+        };
+        let is_region = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if !is_region || url.port().is_some() {
+            return Err("behind the @ there is a region, such as `eu-west-1`".to_owned());
+        }
+        let (endpoint, set) =
+            (said.word("endpoint").map(|at| host_of(&at)).transpose()?, said.word("configuration_set"));
+        return Ok(Box::new(Ses::new(user, password, host.to_owned(), endpoint, set)));
+    }
+    let (token, password) = (plain(url.username())?, url.password());
+    if token.is_empty() || password.is_some() {
+        return Err("it needs a token before the @, and nothing else".to_owned());
+    }
+    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let host = host_of(&host)?;
+    let header = |text: &str| {
+        secret(text).ok_or_else(|| "its token has a character that has no place there".to_owned())
     };
-    let weight = match said.word("weight").as_deref() {
-        Some("0") => 0,
-        _ => said.count("weight")?.map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)),
+    Ok(match url.scheme() {
+        "postmark" => Box::new(Postmark { host, token: header(&token)?, stream: said.word("stream") }),
+        _ => Box::new(SendGrid { host, key: header(&format!("Bearer {token}"))? }),
+    })
+}
+
+/// A host and maybe a port, and nothing by which an address would lead elsewhere.
+fn host_of(text: &str) -> Result<String, String> {
+    let url = Url::parse(&format!("https://{text}")).ok();
+    let is_whole = |url: &Url| {
+        let port = url.port().map_or(String::new(), |port| format!(":{port}"));
+        url.host_str().is_some_and(|host| format!("{host}{port}") == text) && url.path() == "/"
     };
-    Ok(Way::smtp(&said.word("name").unwrap_or(host), weight, server, limits))
+    url.filter(is_whole).map(|_| text.to_owned()).ok_or_else(|| format!("`{text}` is no host"))
 }
 
 fn is_here(host: &str) -> bool {
@@ -173,11 +242,12 @@ fn plain(text: &str) -> Result<String, String> {
 struct Said(Vec<(String, String)>);
 
 impl Said {
-    fn read(url: &Url) -> Result<Self, String> {
+    fn read(url: &Url, own: &[&str]) -> Result<Self, String> {
+        let words: Vec<&str> = WORDS.iter().chain(own).copied().collect();
         let mut said: Vec<(String, String)> = Vec::new();
         for (word, value) in url.query_pairs() {
-            if !WORDS.contains(&&*word) {
-                return Err(format!("`{word}` is none of {}", WORDS.join(", ")));
+            if !words.contains(&&*word) {
+                return Err(format!("`{word}` is none of {}", words.join(", ")));
             }
             if said.iter().any(|(other, _)| **other == *word) {
                 return Err(format!("`{word}` is said twice"));
@@ -219,7 +289,9 @@ mod tests {
     #[test]
     fn ways_are_read() {
         let text = "\n# two\nsmtp://ann:p%40ss%3A@mail.example.com?weight=3&connections=4\n smtps://[::1]:2465?name=b\n\
-                    smtp+plain://127.0.0.1:2525?weight=0";
+                    smtp+plain://127.0.0.1:2525?weight=0\nses://KEY:s3cret@eu-west-1?configuration_set=all\n\
+                    ses://KEY:a%2Fb@us-east-1?endpoint=localhost:4566&name=near\n\
+                    postmark://s3cret@api.postmarkapp.com?stream=news\nsendgrid://s3cret@127.0.0.1:8443?per_second=50&name=sg";
         let ways = parse(text, &common()).unwrap();
         let shown: Vec<String> = ways.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -228,8 +300,13 @@ mod tests {
                 "mail.example.com: smtp to mail.example.com:587 (starttls, login), weight 3, 4 connections",
                 "b: smtp to ::1:2465 (tls), weight 1, 8 connections",
                 "127.0.0.1: smtp to 127.0.0.1:2525 (none), weight 0, 8 connections",
+                "eu-west-1: ses at email.eu-west-1.amazonaws.com, weight 1, 8 connections",
+                "near: ses at localhost:4566, weight 1, 8 connections",
+                "api.postmarkapp.com: postmark at api.postmarkapp.com, weight 1, 8 connections",
+                "sg: sendgrid at 127.0.0.1:8443, weight 1, 8 connections",
             ]
         );
+        assert!(!format!("{ways:?}").contains("s3cret"));
     }
 
     #[test]
@@ -253,6 +330,18 @@ mod tests {
         check("smtp://mail.example.com?per_second=NaN", "`per_second` is a number");
         check("smtp://mail.example.com?weight=1&weight=2", "said twice");
         check("smtp://mail.example.com/inbox", "only `?`");
+        check("ses://KEY@eu-west-1", "but not both");
+        check("ses://eu-west-1", "a key and its secret");
+        check("ses://KEY:s3cret@email.eu-west-1.amazonaws.com", "there is a region");
+        check("ses://KEY:s3cret@eu-west-1?endpoint=a/b", "`a/b` is no host");
+        check("ses://KEY:s3cret@eu-west-1?endpoint=a@b", "`a@b` is no host");
+        check("ses://KEY:s3cret@eu-west-1?stream=x", "`stream` is none of name, weight");
+        check("postmark://api.postmarkapp.com", "a token before the @");
+        check("postmark://ann:s3cret@api.postmarkapp.com", "and nothing else");
+        check("postmark://s3cret@api.postmarkapp.com/email", "only `?`");
+        check("postmark://s3cret@api.postmarkapp.com?mails_each=3", "`mails_each` is none of");
+        check("sendgrid://s3cret%0d%0ax@api.sendgrid.com", "control character");
+        check("sendgrid://s3crét@api.sendgrid.com?tls_name=x", "`tls_name` is none of");
         check("smtp://mail.example.com\nsmtps://mail.example.com", "way 2: another one is called");
     }
 

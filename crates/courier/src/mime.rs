@@ -50,6 +50,8 @@ const DATE_MS_MAX: i64 = 253_402_300_799_999;
 pub struct Written {
     /// The id without its brackets.
     pub message_id: String,
+    /// What the sender calls itself, if it does.
+    pub name: Option<String>,
     /// The sender's bare address.
     pub from: String,
     /// The bare address that servers are told it is from, and send it back to.
@@ -148,7 +150,8 @@ fn finished(
     other: SinglePart,
 ) -> Result<Written, Unfit> {
     let message_id = header::message_id(&message.message_id)?;
-    let (from_address, to_address) = (from.email.to_string(), to[0].email.to_string());
+    let (name, from_address, to_address) =
+        (from.name.clone(), from.email.to_string(), to[0].email.to_string());
     let mut mail =
         Mail::builder().message_id(Some(format!("<{message_id}>"))).date(date(message)?).from(from);
     for to in to {
@@ -177,7 +180,7 @@ fn finished(
         return Err(Unfit::new("mail", "has a line that no server must accept"));
     }
     let (message_id, return_path) = (message_id.to_owned(), from_address.clone());
-    Ok(Written { message_id, from: from_address, return_path, to: to_address, is_utf8, bytes })
+    Ok(Written { message_id, name, from: from_address, return_path, to: to_address, is_utf8, bytes })
 }
 
 /// The id without its brackets; `None` if it is none.

@@ -95,7 +95,7 @@ pub fn mailer(mail: &Mail, hand_over: Duration) -> anyhow::Result<Mailer> {
     for way in &ways {
         tracing::info!(%way, "mail goes out");
     }
-    Ok(Mailer::new(ways, signer(mail.dkim.as_deref())?))
+    Ok(Mailer::new(ways, signer(mail.dkim.as_deref())?, hand_over))
 }
 
 /// The keys that mails are signed with.

@@ -1,4 +1,4 @@
-//! A server for HTTP/2 within TLS that answers as a test says, and remembers what it was asked.
+//! A server for HTTP within TLS that answers as a test says, and remembers what it was asked.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{
     HeaderMap, Request, Response,
     body::{Bytes, Incoming},
-    server::conn::http2,
+    server::conn::{http1, http2},
     service::service_fn,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -82,6 +82,11 @@ struct Shared {
 
 impl Fake {
     pub async fn start(answers: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
+        Self::speaking("h2", answers).await
+    }
+
+    /// One that speaks `h2` or `http/1.1`.
+    pub async fn speaking(protocol: &str, answers: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let made = Certificates::make(folder.path(), &["127.0.0.1"]).unwrap();
         let pem = fs::read(&made.nodes_pem).unwrap();
@@ -91,7 +96,7 @@ impl Fake {
         let tls =
             ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let mut tls = tls.with_no_client_auth().with_single_cert(chain, key).unwrap();
-        tls.alpn_protocols = vec![b"h2".to_vec()];
+        tls.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let shared = Shared { answers: Box::new(answers), seen: Mutex::default(), connections: 0.into() };
         let (address, shared) = (listener.local_addr().unwrap(), Arc::new(shared));
@@ -129,10 +134,14 @@ async fn listen(listener: TcpListener, tls: TlsAcceptor, shared: Arc<Shared>) {
         tokio::spawn(async move {
             let Ok(stream) = tls.accept(stream).await else { return };
             let service = service_fn(|request| answered(shared.clone(), request));
-            let serving =
-                http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
+            let is_h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+            let stream = TokioIo::new(stream);
             // How it ends is the other side's test.
-            let _ended = serving.await;
+            let _ended = if is_h2 {
+                http2::Builder::new(TokioExecutor::new()).serve_connection(stream, service).await
+            } else {
+                http1::Builder::new().serve_connection(stream, service).await
+            };
         });
     }
 }

@@ -33,7 +33,7 @@ pub fn address(server: &MailServer, tls: MailTls, login: &str) -> String {
 pub fn mailer(ways: &str, ca: Option<&[u8]>, signer: Signer) -> Mailer {
     let trust = Trust::new(ca).unwrap();
     let common = Common { ehlo: "house.example".to_owned(), hand_over: HAND_OVER, trust };
-    Mailer::new(ways::parse(ways, &common).unwrap(), signer)
+    Mailer::new(ways::parse(ways, &common).unwrap(), signer, HAND_OVER)
 }
 
 /// By the clock on the wall, by which signatures run out.
