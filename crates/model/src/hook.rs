@@ -42,3 +42,27 @@ impl Hook {
         Self::ALL.into_iter().find(|hook| hook.name() == text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{mark::Channel, person::profile};
+
+    #[test]
+    fn every_channel_has_names_of_its_own() {
+        let other =
+            [profile::ZONE, profile::EMAIL, profile::NAME, profile::LANGUAGE, profile::PLACE, profile::QUIET];
+        let hooks = Hook::ALL.map(Hook::name);
+        let wished = Channel::ALL.iter().flat_map(|channel| [channel.off(), channel.plan()]);
+        let fields: Vec<&str> = other.into_iter().chain(hooks).chain(wished).collect();
+        assert_eq!(fields.iter().collect::<BTreeSet<_>>().len(), fields.len(), "{fields:?}");
+        assert_eq!(Channel::ALL.map(Channel::name).iter().collect::<BTreeSet<_>>().len(), Channel::ALL.len());
+        for channel in Channel::ALL {
+            assert_eq!(Channel::parse(channel.name()), Some(channel));
+            assert!(channel.name().bytes().all(|byte| byte.is_ascii_lowercase()), "{channel}");
+        }
+        assert_eq!((Channel::parse("pager"), Hook::parse("email")), (None, None));
+    }
+}

@@ -9,6 +9,7 @@ use model::{
     delivery::Outcome,
     device::{self, Device, Platform},
     fold::fold,
+    hook::Hook,
     person::{mutes, notes, profile},
     plan::GENERAL,
     ready::{Ready, ReadyEntry},
@@ -19,7 +20,7 @@ use store::{Claim, Journalled, Record, Recorded};
 use crate::{
     check::{Facts, check},
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
-    loaded::left,
+    loaded::{left, unhooked},
     message::message_id,
     past::{Past, past},
     report,
@@ -250,6 +251,27 @@ fn the_message_id_is_the_readys_at_the_senders_domain() {
     check("Sample <news@example.com>", "example.com");
     check("news@example.com", "example.com");
     check("nonsense", "localhost");
+}
+
+#[test]
+fn the_address_of_a_hook_leaves_as_it_was_read() {
+    let call = |address: &str| courier::Call {
+        hook: Hook::Chat,
+        address: address.to_owned(),
+        person: Person::new("ann").unwrap(),
+        plan: PlanName::new("chats").unwrap(),
+        longer: String::new(),
+        image: None,
+        opens: None,
+        silent: false,
+        told: Vec::new(),
+        expires: Millis(0),
+    };
+    let profile = |address: &str| State::at(7, [("chat", Some(Value::text(address)))]);
+    let gone = unhooked(&profile("https://a.example/1"), &call("https://a.example/1")).unwrap();
+    assert_eq!(gone, State::at(8, [("chat", None)]), "newer than that address, older than any after it");
+    assert_eq!(unhooked(&profile("https://a.example/2"), &call("https://a.example/1")), None);
+    assert_eq!(unhooked(&State::default(), &call("https://a.example/1")), None);
 }
 
 #[test]

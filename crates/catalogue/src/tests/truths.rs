@@ -6,6 +6,7 @@ use model::{
     Because, Cell, Channel, Kind, Millis, Person, Place, Reason, State, SubjectRef, Tenant, Value, Why,
     World,
     entry::Score,
+    hook::Hook,
     person::{mutes, notes, profile},
     plan::GENERAL,
 };
@@ -274,13 +275,15 @@ fn who_follows_is_told_as_long_as_the_subject_refers_to_it() {
 #[test]
 fn who_can_be_reached() {
     let (tenant, ann, none) = (tenant(), person("ann"), State::default());
-    let check = |fields: &[(&str, Option<Value>)], noted: &[&str], expected: &str| {
+    let check_on = |channel: Channel, fields: &[(&str, Option<Value>)], noted: &[&str], expected: &str| {
         let profile = State::at(1, fields.iter().cloned());
         let notes = State::at(1, noted.iter().map(|name| (name, Some(Value::Flag(true)))));
         let reader = Reader { tenant: &tenant, person: &ann, profile: &profile, mutes: &none, notes: &notes };
-        let found =
-            reachable(&reader, Channel::Email, GENERAL, Millis(0)).map_or_else(Why::text, |()| "fine");
-        assert_eq!(found, expected, "{fields:?} {noted:?}");
+        let found = reachable(&reader, channel, GENERAL, Millis(0)).map_or_else(Why::text, |()| "fine");
+        assert_eq!(found, expected, "{channel} {fields:?} {noted:?}");
+    };
+    let check = |fields: &[(&str, Option<Value>)], noted: &[&str], expected: &str| {
+        check_on(Channel::Email, fields, noted, expected);
     };
     let address = (profile::EMAIL, Some(Value::text("ann@example.com")));
     let off = |flag| (profile::EMAIL_OFF, Some(Value::Flag(flag)));
@@ -293,7 +296,18 @@ fn who_can_be_reached() {
     check(&[address.clone(), off(true)], &[notes::ERASED], "erased");
     check(std::slice::from_ref(&address), &[notes::FULL_DAY], "fine");
     // What the house notes cannot be said from outside.
-    check(&[address, (notes::ERASED, Some(Value::Flag(true)))], &[], "fine");
+    check(&[address.clone(), (notes::ERASED, Some(Value::Flag(true)))], &[], "fine");
+    for hook in Hook::ALL {
+        let check = |fields: &[(&str, Option<Value>)], expected: &str| {
+            check_on(Channel::Hook(hook), fields, &[], expected);
+        };
+        let own = || (hook.name(), Some(Value::text("https://hooks.example/ann")));
+        check(&[own()], "fine");
+        check(std::slice::from_ref(&address), "no address");
+        check(&[own(), off(true)], "fine");
+        check(&[own(), (hook.off(), Some(Value::Flag(true)))], "unsubscribed");
+        check(&[own(), (hook.off(), Some(Value::Flag(false)))], "fine");
+    }
 }
 
 #[test]
