@@ -98,7 +98,16 @@ const FACTS: [&str; 3] = ["follow", "mute", "profile"];
 const TOPIC_BYTES_MAX: usize = 249;
 /// Topics of the house, by the names it knows them by.
 const OWN: [&str; 10] = [
-    "changes", "events", "slices", "inbox", "pending", "windows", "ready", "returns", "quarantine", "replays",
+    "changes",
+    "events",
+    "slices",
+    "inbox",
+    "pending",
+    "windows",
+    "ready",
+    "returns",
+    "quarantine",
+    "replays",
 ];
 
 impl Format {

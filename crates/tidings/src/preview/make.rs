@@ -81,6 +81,8 @@ impl Studio {
             zones: &self.zones,
             world: &sheet.world,
             links: Some(&self.links),
+            // It goes nowhere, so nothing of it comes back.
+            returns: None,
         };
         let message = making.message(&ready, &facts, &checked)?;
         let zone = self.zones.get_or_utc(known.profile.text(profile::ZONE));
@@ -115,7 +117,7 @@ impl Studio {
     fn remarks(&self, order: &Order<'_>, plan: &Plan, known: &Known, at: Place<'_>) -> Vec<String> {
         let Known { profile, mutes, notes, .. } = known;
         let reader = Reader { tenant: at.tenant, person: &order.person, profile, mutes, notes };
-        let barred = reachable(&reader, plan.channel).err();
+        let barred = reachable(&reader, plan.channel, &plan.stream, at.now).err();
         let mut remarks: Vec<String> =
             barred.map(|why| format!("nothing goes to them: {}", why.text())).into_iter().collect();
         let theirs = self.catalogue.plans_for(order.kind, profile);
