@@ -20,6 +20,8 @@ const ANSWER: Duration = Duration::from_secs(20);
 
 pub struct House {
     child: Mutex<Child>,
+    /// What it said until it was ready.
+    pub opened: String,
     address: String,
     token: String,
     lines: Mutex<Receiver<String>>,
@@ -56,6 +58,7 @@ impl House {
             ureq::Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false).build();
         let mut house = Self {
             child: Mutex::new(child),
+            opened: String::new(),
             address: String::new(),
             token: String::new(),
             lines: Mutex::new(lines),
@@ -77,6 +80,7 @@ impl House {
             }
         }
         drop(lines);
+        self.opened = said;
         let note = std::fs::read_to_string(dir.join("admin.json")).map_err(|e| format!("admin.json: {e}"))?;
         let note: Value = serde_json::from_str(&note).map_err(|e| format!("admin.json: {e}"))?;
         self.address = note["address"].as_str().unwrap_or_default().to_owned();

@@ -12,6 +12,7 @@ mod full_disk;
 mod house;
 mod load;
 mod post;
+mod returns;
 mod slices;
 
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Tests of the room: admission as a table, the HTTP way by single requests, the topic way in its loop.
 
 mod persons;
+mod returns;
 mod sources;
 
 use std::{

@@ -30,6 +30,7 @@ use crate::{
     engines::{self, Opened, Trouble},
     house::{self, House, Room},
     http::{self, App, guard::Guard, page::Pages, waiting::Why},
+    intake,
     live::Service,
     preview::Studio,
     say,
@@ -162,6 +163,9 @@ impl Site {
         let house = House::start(stands_on, catalogue, clock, Zones::system(), settings).await?;
         let house = Arc::new(house);
         let (dir, reserve) = (self.data.path().to_owned(), *disk_reserve);
+        // A disk that cannot be asked is not full; whoever writes will be told.
+        let disk_low: ingest::DiskGauge = Arc::new(move || disk_free(&dir).is_ok_and(|free| free < reserve));
+        self.open_intake(&house, &intake, &disk_low).await?;
         let app = App {
             house: house.clone(),
             catalogue: self.catalogue.clone(),
@@ -170,8 +174,7 @@ impl Site {
             tenant: tenant.clone(),
             is_demo: *demo,
             guard: self.guard.clone(),
-            // A disk that cannot be asked is not full; whoever writes will be told.
-            disk_low: Arc::new(move || disk_free(&dir).is_ok_and(|free| free < reserve)),
+            disk_low,
             intake,
             pages: Pages::new()?,
             archive: http::Desk::default(),
@@ -183,6 +186,23 @@ impl Site {
         };
         let router = if self.rooms.contains(&Room::Ingest) { http::router } else { http::of_machines };
         Ok((Home { house, engines }, router(Arc::new(app), api_keys)))
+    }
+
+    /// Opens the way in for mails that come back, if there is one here. It ends with the house.
+    async fn open_intake(
+        &self,
+        house: &House,
+        config: &ingest::Config,
+        disk_low: &ingest::DiskGauge,
+    ) -> anyhow::Result<()> {
+        let Some(config::Returns { domain, intake: Some(at), .. }) = &self.config.returns else {
+            return Ok(());
+        };
+        let Some(paths) = config.returns.clone().filter(|_| house.has(Room::Ingest)) else { return Ok(()) };
+        let behind = (house.intake().clone(), paths, disk_low.clone());
+        let listens = intake::open(*at, domain, behind).await?;
+        say::talk(format!("mails that come back are taken at {listens}"));
+        Ok(())
     }
 
     /// What answers while there is no house.

@@ -13,6 +13,7 @@
 pub mod engines;
 pub mod home;
 pub mod house;
+pub mod intake;
 pub mod live;
 
 pub mod archive;

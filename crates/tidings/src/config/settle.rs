@@ -152,14 +152,6 @@ fn partitions(text: &str) -> Result<Partitions, String> {
 
 /// What must hold between values.
 fn check(config: Config, sources: &BTreeMap<&'static str, Source>) -> Result<Config, Refused> {
-    // Who sends signs the return paths, and another process reads them.
-    if let (Engine::Production(_), Some(_), None) = (&config.engine, &config.returns, &config.secret) {
-        let source = sources.get(keys::MAIL_RETURNS).unwrap_or(&Source::Default);
-        let (returns, secret) = (keys::MAIL_RETURNS, keys::SECRET);
-        return Err(Refused(vec![format!(
-            "{source}: `{returns}` needs a `{secret}` that all processes have: `openssl rand -hex {SECRET_BYTES}`"
-        )]));
-    }
     if config.listen.ip().is_loopback() || !config.api_keys.is_empty() {
         return Ok(config);
     }

@@ -7,8 +7,15 @@ use std::{
 };
 
 use axum::http::{Method, StatusCode};
-use model::{Day, Row, civil::Zones, entry::DayKey, limits::DAY_MS};
+use model::{
+    Channel, Day, Millis, Person, PlanName, Row, Tenant,
+    civil::Zones,
+    entry::DayKey,
+    limits::DAY_MS,
+    returns::{AddressHash, Slip, Sort},
+};
 use serde_json::{Value, json};
+use store::StateKey;
 use topic::{NewRecord, Topics as _};
 use wire::{token::Secret, topics};
 
@@ -240,4 +247,53 @@ async fn a_disk_at_its_reserve_takes_neither_records_nor_archives() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
     let store = &*door.app.house.engines().store;
     assert_eq!(store.scan(first, None, 100).await.unwrap().rows.len(), 1);
+}
+
+#[tokio::test]
+async fn what_keeps_mails_from_somebody_is_shown_and_lifted() {
+    let door = door(true, false).await;
+    door.offered().await;
+    let (tenant, ann) = (Tenant::new("main").unwrap(), Person::new("ann").unwrap());
+    let slip = |address: &str, stream: &str| Slip {
+        tenant: tenant.clone(),
+        person: ann.clone(),
+        plan: PlanName::new("daily").unwrap(),
+        stream: stream.into(),
+        channel: Channel::Email,
+        address: AddressHash::of(&tenant, &ann, address),
+        at: Millis::parse("2026-11-20T09:00:00Z").unwrap(),
+    };
+    let mut notes = slip("ann@example.org", "offers").notes(Sort::Complaint, "abuse");
+    notes.merge(&slip("ann@example.org", "general").notes(Sort::Hard, "5.1.1"));
+    notes.merge(&slip("ann@before.example", "general").notes(Sort::Hard, "5.1.2"));
+    let key = StateKey::Notes(tenant.clone(), ann.clone());
+    door.ground.house.engines().store.merge(vec![(key, notes)]).await.unwrap();
+
+    let list = door.asked(Method::GET, "/admin/suppressions?person=ann", "").await;
+    let found = list.json();
+    let found = found["suppressions"].as_array().unwrap();
+    let said: Vec<_> =
+        found.iter().map(|one| json!([one["what"], one["stream"], one["code"], one["holds"]])).collect();
+    assert_eq!(said.len(), 3, "{}", list.text);
+    assert!(said.contains(&json!(["hard", null, "5.1.1", true])), "{}", list.text);
+    assert!(said.contains(&json!(["hard", null, "5.1.2", false])), "{}", list.text);
+    assert!(said.contains(&json!(["complaint", "offers", "abuse", true])), "{}", list.text);
+    assert!(!list.text.contains('@'), "{}", list.text);
+    let page = door.ask(Method::GET, "/person?id=ann", &[], "").await;
+    assert!(page.text.contains("of the stream offers") && page.text.contains("5.1.1"), "{}", page.text);
+    assert!(!page.text.contains("5.1.2"), "an address that she had before keeps nothing back");
+
+    let lift = async |body: &str| {
+        door.asked(Method::POST, "/admin/suppressions", body).await.json()["lifted"].clone()
+    };
+    assert_eq!(lift(r#"{"person":"ann","stream":"general"}"#).await, 0);
+    assert_eq!(lift(r#"{"person":"ann","stream":"offers"}"#).await, 1);
+    assert_eq!(lift(r#"{"person":"ann"}"#).await, 2);
+    assert_eq!(lift(r#"{"person":"ann"}"#).await, 0);
+    let none = door.asked(Method::GET, "/admin/suppressions?person=ann", "").await;
+    assert_eq!(none.json()["suppressions"], json!([]));
+    assert_eq!(
+        door.asked(Method::GET, "/admin/suppressions?person=", "").await.status,
+        StatusCode::BAD_REQUEST
+    );
 }

@@ -1,0 +1,235 @@
+//! What comes back of mails: noted, then told, then acknowledged; and never without the word of a mail of ours.
+
+use courier::back::Provider;
+use model::{
+    PlanName, ReadyId,
+    plan::GENERAL,
+    returns::{AddressHash, Slip, Sort, suppressed},
+};
+use wire::{Returned, token::Secret, verp};
+
+use super::*;
+use crate::{heard, returns::Paths};
+
+const DOMAIN: &str = "returns.example.com";
+const ADDRESS: &str = "ann@example.org";
+const READY: ReadyId = ReadyId([3; 16]);
+
+fn secret() -> Secret {
+    Secret::new([7; 32])
+}
+
+fn paths() -> Paths {
+    Paths::new(DOMAIN, secret())
+}
+
+fn word() -> String {
+    verp::sign(READY, &secret())
+}
+
+fn slip() -> Slip {
+    Slip {
+        tenant: tenant(),
+        person: ann(),
+        plan: PlanName::new("daily").unwrap(),
+        stream: "offers".into(),
+        channel: model::Channel::Email,
+        address: AddressHash::of(&tenant(), &ann(), ADDRESS),
+        at: at("2026-11-21T09:00:00Z"),
+    }
+}
+
+/// A house from which a mail to ann has left.
+async fn house() -> House {
+    let house = House::new().await;
+    house.store.keep(READY, slip()).await.unwrap();
+    house
+}
+
+fn door(house: &House, keys: Option<Vec<ApiKey>>) -> Router {
+    let http = house.http();
+    router(Http { keys, config: Config { returns: Some(paths()), ..http.config.clone() }, ..http })
+}
+
+impl House {
+    /// Why nothing goes to ann by now, of the mail's own stream and of another.
+    async fn ends(&self) -> [Option<Sort>; 2] {
+        let notes = self.state(StateKey::Notes(tenant(), ann())).await;
+        ["offers", GENERAL].map(|stream| suppressed(&notes, slip().address, stream, at(NOON)))
+    }
+
+    async fn returns(&self) -> Vec<Returned> {
+        let records = self.records(topics::RETURNS).await;
+        records.iter().map(|record| wire::returned::decode(record.value.as_ref().unwrap()).unwrap()).collect()
+    }
+}
+
+fn bounced(word: &str) -> String {
+    json!({"RecordType": "Bounce", "Type": "HardBounce", "Email": ADDRESS, "Metadata": {"tidings": word}})
+        .to_string()
+}
+
+fn report(fields: &str) -> String {
+    format!(
+        "From: <MAILER-DAEMON@mx.example.org>\r\nContent-Type: multipart/report; boundary=x\r\n\r\n--x\r\n\
+         Content-Type: message/{fields}\r\n\r\n--x--\r\n"
+    )
+}
+
+fn failed() -> String {
+    report("delivery-status\r\n\r\nReporting-MTA: dns; x\r\n\r\nAction: failed\r\nStatus: 5.1.1")
+}
+
+fn complained(word: &str) -> String {
+    report(&format!("feedback-report\r\n\r\nFeedback-Type: abuse\r\nOriginal-Mail-From: <{word}@{DOMAIN}>"))
+}
+
+#[tokio::test]
+async fn a_provider_tells_what_came_back_and_it_is_noted_told_and_acknowledged() {
+    let house = house().await;
+    let door = door(&house, None);
+    let (status, said) = post(&door, "/v1/returns/postmark", &[], bounced(&word())).await;
+    assert_eq!((status, said.as_str()), (200, r#"{"accepted":1}"#));
+    assert_eq!(house.ends().await, [Some(Sort::Hard); 2]);
+    let expected = Returned::of(&slip(), READY, (Sort::Hard, "hardbounce"), at(NOON));
+    assert_eq!(house.returns().await, [expected]);
+    let complaint = json!([{"event": "spamreport", "tidings": word()}, {"event": "open", "tidings": word()}]);
+    let (status, said) = post(&door, "/v1/returns/sendgrid", &[], complaint.to_string()).await;
+    assert_eq!((status, said.as_str()), (200, r#"{"accepted":1}"#));
+    assert_eq!(house.returns().await.len(), 2);
+    for provider in Provider::ALL {
+        let path = format!("/v1/returns/{}", provider.name());
+        assert_eq!(post(&door, &path, &[], "nonsense").await.0, 400, "{path}");
+    }
+    assert_eq!(post(&house.router(), "/v1/returns/ses", &[], "{}").await.0, 404, "no domain, no way in");
+}
+
+/// Law 4: whoever is not told that it was taken says it again.
+#[tokio::test]
+async fn what_could_not_be_told_is_not_acknowledged() {
+    let house = house().await;
+    let door = door(&house, None);
+    house.sick.busy.store(true, Ordering::SeqCst);
+    assert_eq!(post(&door, "/v1/returns/postmark", &[], bounced(&word())).await.0, 503);
+    let to = format!("{}@{DOMAIN}", word());
+    heard(&house.ports, &paths(), &to, failed().as_bytes()).await.unwrap_err();
+    house.sick.busy.store(false, Ordering::SeqCst);
+    assert_eq!(house.returns().await, []);
+    heard(&house.ports, &paths(), &to, failed().as_bytes()).await.unwrap();
+    assert_eq!((house.returns().await.len(), house.ends().await), (1, [Some(Sort::Hard); 2]));
+}
+
+#[tokio::test]
+async fn nothing_ends_without_the_word_of_a_mail_of_ours() {
+    let house = house().await;
+    let door = door(&house, None);
+    let others = [
+        verp::sign(READY, &Secret::new([8; 32])),
+        // One of ours, of a mail that never left or is long forgotten.
+        verp::sign(ReadyId([4; 16]), &secret()),
+        READY.to_string(),
+        word().replace('b', "c"),
+        String::new(),
+    ];
+    for word in &others {
+        let (status, said) = post(&door, "/v1/returns/postmark", &[], bounced(word)).await;
+        assert_eq!((status, said.as_str()), (200, r#"{"accepted":0}"#), "{word}");
+        let to = format!("{word}@{DOMAIN}");
+        heard(&house.ports, &paths(), &to, failed().as_bytes()).await.unwrap();
+        heard(&house.ports, &paths(), &format!("complaints@{DOMAIN}"), complained(word).as_bytes())
+            .await
+            .unwrap();
+    }
+    // Nor by a report that came to the box for all of them: it has to say the word itself.
+    heard(&house.ports, &paths(), &format!("complaints@{DOMAIN}"), failed().as_bytes()).await.unwrap();
+    assert_eq!((house.ends().await, house.returns().await), ([None; 2], vec![]));
+    heard(&house.ports, &paths(), &format!("complaints@{DOMAIN}"), complained(&word()).as_bytes())
+        .await
+        .unwrap();
+    assert_eq!(house.ends().await, [Some(Sort::Complaint), None]);
+}
+
+#[tokio::test]
+async fn of_who_was_erased_nothing_is_noted() {
+    let house = house().await;
+    let erased = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+    house.store.merge(vec![(StateKey::Notes(tenant(), ann()), erased)]).await.unwrap();
+    let (status, said) = post(&door(&house, None), "/v1/returns/postmark", &[], bounced(&word())).await;
+    assert_eq!((status, said.as_str()), (200, r#"{"accepted":0}"#));
+    assert_eq!((house.ends().await, house.returns().await), ([None; 2], vec![]));
+}
+
+#[tokio::test]
+async fn a_provider_shows_a_key_as_a_password() {
+    let house = house().await;
+    let keys = vec![ApiKey::new(&SecretString::from("one:two"), Tenant::new("other").unwrap())];
+    let door = door(&house, Some(keys));
+    let basic = |text: &str| {
+        format!("Basic {}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text))
+    };
+    let check = |authorization: String, expected: u16| {
+        let door = door.clone();
+        async move {
+            let headers = [("authorization", authorization.as_str())];
+            let (status, said) = post(&door, "/v1/returns/postmark", &headers, bounced(&word())).await;
+            assert_eq!(
+                (status, said.ends_with(" bearer")),
+                (expected, expected == 401),
+                "{authorization} {said}"
+            );
+        }
+    };
+    for wrong in ["one", "one:two", "tidings:one", "tidings:", ":", ""] {
+        check(basic(wrong), 401).await;
+    }
+    check("Basic ???".to_owned(), 401).await;
+    check("Bearer one".to_owned(), 401).await;
+    check(basic("tidings:one:two"), 200).await;
+    check("Bearer one:two".to_owned(), 200).await;
+    let asked = Request::post("/v1/returns/ses").body(Body::empty()).unwrap();
+    let asked = door.clone().oneshot(asked).await.unwrap();
+    assert_eq!(asked.headers()["www-authenticate"], "Basic realm=\"tidings\"");
+}
+
+#[test]
+fn only_return_paths_are_taken() {
+    let check = |to: &str, expected: bool| assert_eq!(paths().takes(to), expected, "{to}");
+    let word = word();
+    check(&format!("{word}@{DOMAIN}"), true);
+    check(&format!("{}@{}", word.to_uppercase(), DOMAIN.to_uppercase()), true);
+    check(&format!("{word}@{DOMAIN}."), true);
+    check(&format!("complaints@{DOMAIN}"), true);
+    for other in [
+        format!("{word}@example.com"),
+        format!("{word}@x.{DOMAIN}"),
+        format!("x{word}@{DOMAIN}"),
+        format!("{word}+x@{DOMAIN}"),
+        format!("ann@{DOMAIN}"),
+        format!("complaints@{DOMAIN}@example.org"),
+        format!("@{DOMAIN}"),
+        DOMAIN.to_owned(),
+        word.clone(),
+        "ann@example.org".to_owned(),
+        String::new(),
+    ] {
+        check(&other, false);
+    }
+}
+
+proptest! {
+    /// Whatever is written to us: nobody is left out of mails without a word that we made.
+    #[test]
+    fn no_bytes_are_a_return_without_a_word(
+        to in ".{0,60}",
+        mail in prop::collection::vec(any::<u8>(), 0..300),
+        code in "[a-z2-7]{42}",
+    ) {
+        let forged = format!("b{code}@{DOMAIN}");
+        prop_assert!(!paths().takes(&to) && !paths().takes(&forged));
+        for to in [to, forged, format!("complaints@{DOMAIN}")] {
+            for mail in [&mail[..], failed().as_bytes(), complained(&format!("b{code}")).as_bytes()] {
+                prop_assert!(!matches!(paths().heard(&to, mail), crate::returns::Heard::Back(_)));
+            }
+        }
+    }
+}
