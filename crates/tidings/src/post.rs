@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use async_trait::async_trait;
-use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, outbox::Outbox};
+use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Way, outbox::Outbox};
 use courier_net::{
     dkim::Signer,
     hooks::{self, Caller},

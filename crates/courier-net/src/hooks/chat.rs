@@ -91,9 +91,9 @@ fn plain(text: &str, most: usize) -> String {
             break;
         }
         if escaped.is_empty() {
-            plain.push(c)
+            plain.push(c);
         } else {
-            plain.push_str(escaped)
+            plain.push_str(escaped);
         }
         if parted {
             plain.push(NOTHING);

@@ -191,7 +191,7 @@ fn built(
     let message_id = taken("Message-ID")?.trim_matches(['<', '>']).to_owned();
     let ready = ReadyId::parse(&taken(READY_HEADER)?).ok_or("no id of a Ready")?;
     let tenant = Tenant::new("main").map_err(|error| error.to_string())?;
-    let way = Way::Mail(Mail { from, to, preheader: String::new(), html, headers });
+    let way = Way::Mail(Mail { from, to, preheader: String::new(), html, headers, return_path: None });
     let date = Millis(1_795_248_000_000);
     let message = Message { tenant, ready, message_id, headline, text, date, way };
     mime::write(&message).map(|written| written.bytes).map_err(|unfit| unfit.to_string())
