@@ -17,6 +17,8 @@ pub struct Knobs {
     pub morning_on: &'static str,
     pub morning_zone: &'static str,
     pub look_back_days: usize,
+    /// What becomes of a message that may have been sent.
+    pub unsure: &'static str,
 }
 
 impl Default for Knobs {
@@ -29,6 +31,7 @@ impl Default for Knobs {
             morning_on: "",
             morning_zone: "person",
             look_back_days: 12,
+            unsure: "later",
         }
     }
 }
@@ -74,7 +77,8 @@ pub fn catalogue_of(knobs: &Knobs, told: Told) -> Arc<Catalogue> {
         let (on, target) = if *kind == SEEN { ("made", "subject") } else { (*kind, "author") };
         text += &format!(
             "  {kind}: {{on: work.{on}, to: {{followers_of: {target}}}, while: subject.public, \
-             says: '{kind} {{{{ subject.title }}}}.', plans: [{plan}]}}\n"
+             says: '{kind} {{{{ subject.title }}}}.', plans: [{plan}], unsure: {}}}\n",
+            knobs.unsure
         );
     }
     text += "plans:\n";
@@ -89,7 +93,7 @@ pub fn catalogue_of(knobs: &Knobs, told: Told) -> Arc<Catalogue> {
 }
 
 fn plan_of(knobs: &Knobs, plan: &str, kinds: &str) -> String {
-    let Knobs { most, at_least, once_per, morning, morning_on, morning_zone, look_back_days } = knobs;
+    let Knobs { most, at_least, once_per, morning, morning_on, morning_zone, look_back_days, .. } = knobs;
     let (close, at_least, order) = match plan {
         "morning" if morning_on.is_empty() => {
             (format!("{{daily: \"{morning}\", zone: {morning_zone}}}"), *at_least, "oldest")

@@ -5,10 +5,10 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
-//! [`near`], [`fill`], [`flow`], [`windows`], [`feedback`] and [`streams`] are the benches. [`fill`], [`flow`],
+//! [`near`], [`fill`], [`flow`], [`windows`], [`feedback`], [`mails`], [`pushes`] and [`streams`] are the benches. [`fill`], [`flow`],
 //! [`windows`] and [`feedback`] run the real program as [`process`] starts it; [`posts`] is HTTP at a pace, [`said`] what
 //! is said by it. [`streams`] runs beside a program of others, the [`peer`]. [`room`] is the fan-out at work and
-//! [`closings`] the digest; [`clusters`] are engines that others run, with what a bench makes there and takes away.
+//! [`closings`] the digest, [`desk`] the sender, with the [`letters`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
 pub mod report;
 
@@ -18,7 +18,9 @@ pub mod fill;
 pub mod flow;
 pub mod followers;
 pub mod log;
+pub mod mails;
 pub mod near;
+pub mod pushes;
 pub mod route;
 pub mod rows;
 pub mod streams;
@@ -26,13 +28,17 @@ pub mod windows;
 
 pub mod closings;
 pub mod clusters;
+pub mod desk;
+pub mod letters;
 pub mod peer;
 pub mod posts;
 pub mod process;
 pub mod room;
 pub mod said;
 
+mod apps;
 mod raw;
+mod sink;
 mod timed;
 
 #[cfg(test)]
@@ -60,7 +66,7 @@ const fn bench(name: &'static str, size: usize, measures: &'static str) -> Bench
 }
 
 /// What there is to run.
-pub const BENCHES: [Bench; 11] = [
+pub const BENCHES: [Bench; 13] = [
     bench(
         "log",
         100_000,
@@ -117,6 +123,16 @@ pub const BENCHES: [Bench; 11] = [
             "so many records of feedback and presence through `up`, 25,000 a second; how late each is answered",
         )
     },
+    bench(
+        "mail",
+        5_000,
+        "mails rendered, signed, journalled and accepted over SMTP; against bare signatures and Python's smtplib",
+    ),
+    bench(
+        "push",
+        30_000,
+        "pushes rendered, journalled and taken by services that check who asks, of Apple, Google and browsers",
+    ),
     Bench {
         on_clusters: true,
         has_peer: true,
@@ -162,6 +178,8 @@ pub async fn run(
         ("fanout", None) => audience::run(size, progress).await,
         ("route", None) => route::embedded(size, progress).await,
         ("line", None) => audience::line(size, progress).await,
+        ("mail", None) => mails::run(size, progress).await,
+        ("push", None) => pushes::run(size, progress).await,
         ("near", None) => near::run(size, progress).await,
         ("start", None) => fill::run(size, program, progress).await,
         ("flow", None) => flow::run(size, program, progress).await,

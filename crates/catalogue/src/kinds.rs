@@ -32,13 +32,18 @@ pub struct KindDef {
     pub plans: Vec<PlanName>,
     /// Whether who did it is told as well.
     pub actor_told: bool,
+    /// Whether a message of it that may have been sent goes out again; if it does not say, where its plan is urgent.
+    pub again_if_unsure: Option<bool>,
     /// The field that refers to what it hangs on, or `subject`: who mutes that is not told.
     pub thread: Option<String>,
     /// Its line in the file, for messages.
     pub line: usize,
 }
 
-const KEYS: [&str; 8] = ["on", "to", "while", "says", "plans", "like", "actor", "thread"];
+const KEYS: [&str; 9] = ["on", "to", "while", "says", "plans", "like", "actor", "thread", "unsure"];
+/// What `actor` and `unsure` may be: what stands first means yes.
+const ACTOR: [&str; 2] = ["told", "left_out"];
+const UNSURE: [&str; 2] = ["again", "later"];
 
 impl KindDef {
     /// The type of the subjects it is about.
@@ -66,6 +71,7 @@ pub(crate) struct Written {
     pub plans: Vec<(String, At)>,
     /// `None` if it does not say.
     actor_told: Option<bool>,
+    again_if_unsure: Option<bool>,
     thread: Option<(String, At)>,
     line: usize,
 }
@@ -138,7 +144,8 @@ fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<W
     let holds = fields.get("while").map(|node| Inline::read(reader, node, "`while`"));
     let says = fields.need(reader, "says").and_then(|node| Inline::read(reader, node, "`says`"));
     let plans = fields.need(reader, "plans").map(|node| owned(reader.texts(node, "`plans`")));
-    let actor_told = fields.get("actor").and_then(|node| actor(reader, node));
+    let actor_told = fields.get("actor").and_then(|node| either(reader, node, "actor", ACTOR));
+    let again_if_unsure = fields.get("unsure").and_then(|node| either(reader, node, "unsure", UNSURE));
     let thread = fields.get("thread");
     let thread = thread.and_then(|node| Some((reader.text(node, "`thread`")?.to_string(), node.at)));
     // A `while` that could not be read is no kind without one.
@@ -154,22 +161,20 @@ fn kind(reader: &mut Reader<'_>, name: Kind, key: &Key, node: &Node) -> Option<W
         says: says?,
         plans: plans?,
         actor_told,
+        again_if_unsure,
         thread,
         line: key.at.line,
     })
 }
 
-fn actor(reader: &mut Reader<'_>, node: &Node) -> Option<bool> {
-    const WORDS: [&str; 2] = ["told", "left_out"];
-    match reader.text(node, "`actor`")? {
-        "told" => Some(true),
-        "left_out" => Some(false),
-        other => {
-            let help = did_you_mean(other, WORDS);
-            reader.problem_with(node.at, format!("`actor` is {}", one_of(WORDS)), help);
-            None
-        }
+/// One of two words, of which the first means yes.
+fn either(reader: &mut Reader<'_>, node: &Node, name: &str, words: [&str; 2]) -> Option<bool> {
+    let said = reader.text(node, &format!("`{name}`"))?;
+    let found = words.iter().position(|word| *word == said);
+    if found.is_none() {
+        reader.problem_with(node.at, format!("`{name}` is {}", one_of(words)), did_you_mean(said, words));
     }
+    found.map(|at| at == 0)
 }
 
 fn owned(texts: Vec<(&str, At)>) -> Vec<(String, At)> {
@@ -203,6 +208,7 @@ pub(crate) fn resolve(
         on: written.on.0.clone(),
         // Two who found each other are both told, whoever was second.
         actor_told: written.actor_told.unwrap_or(to.is_mutual()),
+        again_if_unsure: written.again_if_unsure,
         thread: written.thread.as_ref().map(|(field, _)| field.clone()),
         to,
         holds: holds.ok()?,

@@ -53,7 +53,7 @@ use model::{
 pub use audience::{Audience, OTHER, SUBJECT, VARIANT};
 pub use condition::{Condition, Facts};
 pub use kinds::KindDef;
-pub use mails::Mail;
+pub use mails::{Counts, Mail};
 pub use problem::{Problem, Problems};
 pub use pushes::Push;
 pub use row::{BadRow, Row, RowChange, Said};

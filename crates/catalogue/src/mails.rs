@@ -11,7 +11,7 @@ use crate::{
     inline::Inline,
     language::{check_text, headline_scope, mail_scope},
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
-    problem::Source,
+    problem::{Source, did_you_mean, one_of},
     read::{Fields, Reader, is_name},
     subjects::SubjectType,
     units::bad_mailbox,
@@ -19,7 +19,9 @@ use crate::{
 };
 
 /// Keys of a plan that only mails have.
-pub(crate) const KEYS: [&str; 5] = ["from", "stream", "preheader", "template", "text"];
+pub(crate) const KEYS: [&str; 6] = ["count", "from", "stream", "preheader", "template", "text"];
+/// What of a mail can be counted.
+const COUNTS: [&str; 2] = ["followed", "opened"];
 
 /// How a plan's mails look.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,8 +38,18 @@ pub struct Mail {
     /// The layout of the text part, and the file it is from.
     pub text: String,
     pub text_file: String,
+    pub counts: Counts,
     /// The plan's line in the catalogue, for messages.
     pub line: usize,
+}
+
+/// What is counted of a plan's mails; nothing unless the catalogue says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// How often their links are followed.
+    pub followed: bool,
+    /// How often they are opened, as far as a picture can say that.
+    pub opened: bool,
 }
 
 /// A mail as it is written.
@@ -47,6 +59,7 @@ pub(crate) struct Written {
     from: String,
     template: (String, At),
     text: (String, At),
+    counts: Counts,
     line: usize,
 }
 
@@ -59,6 +72,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
     let from = fields.need(reader, "from").and_then(|node| from(reader, node));
     let template = fields.need(reader, "template").and_then(|node| file_name(reader, node, "`template`"));
     let text = fields.need(reader, "text").and_then(|node| file_name(reader, node, "`text`"));
+    let counts = fields.get("count").map_or(Some(Counts::default()), |node| counts(reader, node));
     let preheader = match preheader {
         None => None,
         Some(preheader) => Some(preheader?),
@@ -69,6 +83,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
         from: from?,
         template: template?,
         text: text?,
+        counts: counts?,
         line: fields.at.line,
     })
 }
@@ -83,6 +98,22 @@ pub(crate) fn stream(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Arc
         return None;
     }
     Some(text.into())
+}
+
+fn counts(reader: &mut Reader<'_>, node: &Node) -> Option<Counts> {
+    let mut counts = Counts::default();
+    for (word, at) in reader.texts(node, "`count`") {
+        match word {
+            "followed" => counts.followed = true,
+            "opened" => counts.opened = true,
+            _ => {
+                let what = format!("`{word}` is nothing that can be counted; there is {}", one_of(COUNTS));
+                reader.problem_with(at, what, did_you_mean(word, COUNTS));
+                return None;
+            }
+        }
+    }
+    Some(counts)
 }
 
 fn from(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
@@ -147,6 +178,7 @@ pub(crate) fn resolve(
         template_file,
         text,
         text_file,
+        counts: written.counts,
         line: written.line,
     })
 }

@@ -12,6 +12,7 @@ use model::{
     fault::{self, Fault},
     ready::{Ready, ReadyEntry},
 };
+use store::Claim;
 
 /// What was loaded for one Ready.
 #[derive(Default, Debug)]
@@ -30,13 +31,16 @@ impl Facts {
     }
 }
 
+/// Entries that stay behind, and why.
+pub type Left = Vec<(EntryKey, Why)>;
+
 /// What is left of a Ready.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Checked {
     /// Entries that go out, with the reasons that still hold.
     pub told: Vec<ReadyEntry>,
     /// Entries that stay behind, and why.
-    pub left: Vec<(EntryKey, Why)>,
+    pub left: Left,
 }
 
 /// Checks every entry of a Ready.
@@ -54,6 +58,21 @@ pub fn check(ready: &Ready, facts: &Facts, world: &World, catalogue: &Catalogue,
         }
     }
     checked
+}
+
+/// What a claim did not tell: it stays behind, for the reason that it has now.
+pub fn untold(
+    ready: &Ready,
+    claim: &Claim,
+    facts: Option<&Facts>,
+    world: &World,
+    catalogue: &Catalogue,
+    now: Millis,
+) -> Left {
+    let left = facts.map(|facts| check(ready, facts, world, catalogue, now).left).unwrap_or_default();
+    let why = |key| left.iter().find(|(other, _)| *other == key).map_or(Why::NoLongerTrue, |(_, why)| *why);
+    let untold = ready.entries.iter().filter(|entry| !claim.told.contains(&entry.key));
+    untold.map(|entry| (entry.key, why(entry.key))).collect()
 }
 
 /// What concerns the whole Ready.

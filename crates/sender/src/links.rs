@@ -1,10 +1,26 @@
-//! The links of a mail by which its reader asks for no more of them.
+//! The links of a mail: the one by which its reader asks for no more, and those that are counted where a plan wants
+//! that. Each is signed and says what it is for.
 
+use std::cell::Cell;
+
+use anyhow::Context as _;
+use catalogue::Counts;
+use html_escape::decode_html_entities;
+use lol_html::{RewriteStrSettings, element, html_content::ContentType, rewrite_str};
 use model::ready::Ready;
-use wire::token::{self, Secret, Token};
+use wire::{
+    token::{self, Secret, Token},
+    visit::{self, Visit, Visited},
+};
 
 /// The path behind the public address under which tokens are taken.
 pub const PATH: &str = "u";
+/// The paths of links that were followed, and of the picture that says that a mail was opened.
+pub const FOLLOWED: &str = "u/l";
+pub const OPENED: &str = "u/o";
+
+/// Links of one mail that are counted; what comes behind leads where it leads.
+const COUNTED_MAX: usize = 500;
 
 /// Where links lead, and what they are signed with.
 #[derive(Clone, Debug)]
@@ -27,7 +43,55 @@ impl Links {
         format!("{}/{PATH}/{text}", self.public_url)
     }
 
+    /// A mail whose links lead by the house, and with a picture that says that it was opened, as far as the plan wants
+    /// that. Links of the house's own are left alone.
+    pub fn counted(&self, html: String, ready: &Ready, counts: Counts) -> anyhow::Result<String> {
+        let Counts { followed, opened } = counts;
+        if !followed && !opened {
+            return Ok(html);
+        }
+        let seen = Cell::new(0);
+        let link = element!("a[href]", |link| {
+            let address = link.get_attribute("href").unwrap_or_default();
+            seen.set(seen.get() + 1);
+            if followed && seen.get() <= COUNTED_MAX && self.leads_out(&address) {
+                let address = decode_html_entities(&address).into_owned();
+                if let Some(counted) = self.visit(ready, Visited::Followed(address), FOLLOWED) {
+                    link.set_attribute("href", &counted)?;
+                }
+            }
+            Ok(())
+        });
+        let body = element!("body", |body| {
+            if let Some(point) = self.visit(ready, Visited::Opened, OPENED).filter(|_| opened) {
+                let point = format!(
+                    "<img src=\"{point}\" width=\"1\" height=\"1\" alt=\"\" style=\"display:block\" />"
+                );
+                body.append(&point, ContentType::Html);
+            }
+            Ok(())
+        });
+        let settings = RewriteStrSettings::new()
+            .append_element_content_handler(link)
+            .append_element_content_handler(body);
+        rewrite_str(&html, settings).context("count the links of a mail")
+    }
+
+    fn visit(&self, ready: &Ready, what: Visited, path: &str) -> Option<String> {
+        let Ready { tenant, plan, due, .. } = ready;
+        let visit = Visit { tenant: tenant.clone(), plan: plan.clone(), due: *due, what };
+        Some(format!("{}/{path}/{}", self.public_url, visit::sign(&visit, &self.secret)?))
+    }
+
+    fn leads_out(&self, address: &str) -> bool {
+        let is_ours = address.strip_prefix(&self.public_url).is_some_and(|rest| rest.starts_with('/'));
+        !is_ours && (address.starts_with("https://") || address.starts_with("http://"))
+    }
+
     pub fn secret(&self) -> &Secret {
         &self.secret
     }
 }
+
+#[cfg(test)]
+mod tests;

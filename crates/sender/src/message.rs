@@ -73,13 +73,18 @@ impl Making<'_> {
         facts: &Facts,
         input: &MailInput<'_>,
     ) -> anyhow::Result<(String, String, Way)> {
-        let from = &self.catalogue.mails.get(&ready.plan).context("the plan has no mail")?.from;
+        let catalogue::Mail { from, counts, .. } =
+            self.catalogue.mails.get(&ready.plan).context("the plan has no mail")?;
         let rendered = self.renderer.mail(input)?;
+        let html = match self.links {
+            Some(links) => links.counted(rendered.html, ready, *counts)?,
+            None => rendered.html,
+        };
         let mail = Mail {
             from: from.clone(),
             to: facts.profile.text(profile::EMAIL).context("no address")?.to_owned(),
             preheader: rendered.preheader,
-            html: rendered.html,
+            html,
             return_path: self.returns.map(|returns| returns.path(ready.id)),
             headers: [
                 headers(ready, &self.catalogue.name, from, input.unsubscribe),

@@ -19,7 +19,8 @@ impl SenderMetrics {
         Ok(Self {
             outcomes_total: metrics.counter(
                 "tidings_sender_outcomes_total",
-                "What became of Readys: sent, nothing, refused, unknown, deferred; `unknown` wants a person's eye.",
+                "What became of Readys: sent, nothing, refused, unknown, deferred, and unsure where one that may have been sent \
+                 goes out again; `unknown` wants a person's eye.",
                 &["channel", "outcome"],
             )?,
             left_out_total: metrics.counter(

@@ -17,7 +17,7 @@ pub fn of_record(ready: &Ready, record: &Record) -> Delivery {
         Recorded::Sent => Outcome::Sent { left },
         Recorded::Nothing => Outcome::Nothing { left },
         Recorded::Refused => Outcome::Refused { left: rest(ready, left, Why::Refused) },
-        Recorded::Unknown | Recorded::NotSent => unknown(ready, left),
+        Recorded::Unknown | Recorded::Unsure | Recorded::NotSent => unknown(ready, left),
     };
     delivery(ready, record.attempt, record.at, outcome)
 }

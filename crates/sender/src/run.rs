@@ -38,12 +38,12 @@ use topic::{
 use wire::{Inbox, topics};
 
 use crate::{
-    check::{self, Checked, Facts},
+    check::{self, Checked, Facts, Left},
     config::{Config, GOODBYE, GROUP, SLOW_MS, TRIES, retry_ms},
     loaded::{by_three, days_of, keys_of, left, unhooked, wanted},
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
-    past::{Past, is_alone, past},
+    past::{self, Past, goes_on, is_alone, unclear},
     readys, report, returns,
 };
 
@@ -173,10 +173,8 @@ impl Desk {
     fn forget_ended(&self) {
         lock(&self.slow).retain_mut(|one| match one.try_join_next() {
             Some(Ok(Err(error))) => {
-                tracing::warn!(
-                    error = format!("{error:#}"),
-                    "a slow delivery failed; the journal finds out what became of it"
-                );
+                let error = format!("{error:#}");
+                tracing::warn!(error, "a slow delivery failed; the journal finds out what became of it");
                 false
             }
             Some(_) => false,
@@ -190,7 +188,7 @@ impl Desk {
         let mut journalled = loaded.journal.get(&ready.id).cloned().unwrap_or_default();
         let delivery = loop {
             let taken =
-                if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past(ready, &journalled) };
+                if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past::past(ready, &journalled) };
             break match taken {
                 Past::Ended(record) => report::of_record(ready, &record),
                 Past::NotBefore(until) => report::deferred(ready, until, now),
@@ -198,11 +196,11 @@ impl Desk {
                     report::deferred(ready, claim.deadline.plus(1), now)
                 }
                 Past::Unclear(claim) => {
-                    let record = self.resolve(ready, &claim, loaded).await?;
+                    let record = self.resolve(ready, &claim, loaded, &journalled).await?;
                     journalled.records.push(record);
                     continue;
                 }
-                Past::Open => self.send(ready, loaded).await?,
+                Past::Open => self.send(ready, loaded, &journalled).await?,
             };
         };
         let outcome = report::outcome_name(&delivery);
@@ -223,25 +221,20 @@ impl Desk {
 
     /// Records what the courier says of a claim that nobody holds any more; only if it cannot tell either is
     /// it unknown.
-    async fn resolve(&self, ready: &Ready, claim: &Claim, loaded: &Loaded) -> anyhow::Result<Record> {
+    async fn resolve(
+        &self,
+        ready: &Ready,
+        claim: &Claim,
+        loaded: &Loaded,
+        journalled: &Journalled,
+    ) -> anyhow::Result<Record> {
         let what = match self.outcome(ready).await? {
             courier::Outcome::Sent => Recorded::Sent,
             courier::Outcome::NotSent => Recorded::NotSent,
-            courier::Outcome::CannotTell => Recorded::Unknown,
+            courier::Outcome::CannotTell => self.unclear(ready, journalled),
         };
-        // What the claim did not tell stays behind, for the reason that it has now.
-        let now = Millis(self.ports.clock.now());
-        let facts = loaded.facts.get(&ready.id);
-        let why =
-            facts.map(|facts| check::check(ready, facts, &loaded.world, &self.ports.catalogue, now).left);
-        let why = |key| {
-            why.iter()
-                .flatten()
-                .find(|(other, _)| *other == key)
-                .map_or(model::Why::NoLongerTrue, |(_, why)| *why)
-        };
-        let left = ready.entries.iter().filter(|entry| !claim.told.contains(&entry.key));
-        let left = left.map(|entry| (entry.key, why(entry.key))).collect();
+        let (facts, now) = (loaded.facts.get(&ready.id), Millis(self.ports.clock.now()));
+        let left = check::untold(ready, claim, facts, &loaded.world, &self.ports.catalogue, now);
         let ours = self.record(ready, claim.attempt, what, left).await?;
         // Whoever had the claim may have recorded it a moment before: the first record stands.
         let found = self.ports.store.journalled(&ready.tenant, &[ready.id]).await.context("journal")?;
@@ -249,8 +242,17 @@ impl Desk {
         Ok(standing.find(|record| record.attempt == claim.attempt).unwrap_or(ours))
     }
 
+    /// How an attempt is recorded of which nobody can say whether it was sent; counted, also where another one follows.
+    fn unclear(&self, ready: &Ready, journalled: &Journalled) -> Recorded {
+        let what = unclear(ready, journalled, &self.ports.catalogue);
+        if what == Recorded::Unsure {
+            self.ports.metrics.outcomes_total.with_label_values(&[ready.channel.name(), "unsure"]).inc();
+        }
+        what
+    }
+
     /// Checks, claims, hands over, records.
-    async fn send(&self, ready: &Ready, loaded: &Loaded) -> anyhow::Result<Delivery> {
+    async fn send(&self, ready: &Ready, loaded: &Loaded, past: &Journalled) -> anyhow::Result<Delivery> {
         let now = Millis(self.ports.clock.now());
         let unknown = Facts::default();
         let facts = loaded.facts.get(&ready.id).unwrap_or(&unknown);
@@ -280,7 +282,8 @@ impl Desk {
                 return Ok(report::of_record(ready, &record));
             }
         };
-        self.hand(ready, &facts.profile, &message, checked).await
+        let handed = self.hand(ready, &facts.profile, &message, &checked).await?;
+        self.handed(ready, handed, past, checked.left).await
     }
 
     async fn hand(
@@ -288,38 +291,34 @@ impl Desk {
         ready: &Ready,
         profile: &State,
         message: &Message,
-        checked: Checked,
-    ) -> anyhow::Result<Delivery> {
+        checked: &Checked,
+    ) -> anyhow::Result<Handed> {
         let watch = Stopwatch::start();
-        let gate = ClaimGate { desk: self, ready, profile, checked: &checked };
+        let gate = ClaimGate { desk: self, ready, profile, checked };
         let handed = self.ports.courier.hand(message, &gate).await?;
         let seconds = watch.elapsed().as_secs_f64();
         self.ports.metrics.hand_over_seconds.with_label_values(&[ready.channel.name()]).observe(seconds);
-        let what = match &handed {
-            Handed::Accepted => {
-                crash::point(crash::SENT);
-                Recorded::Sent
-            }
-            Handed::Stopped => {
-                // Somebody else's claim stands, or our own was too late; the journal knows more next time.
-                let now = Millis(self.ports.clock.now());
-                return Ok(report::deferred(ready, now.plus(self.config.claim_ms), now));
-            }
-            Handed::NotNow(reason) => {
-                tracing::warn!(ready = %ready.id, reason, "not handed over, tried again later");
-                Recorded::NotSent
-            }
-            Handed::Refused(reason) => {
-                tracing::warn!(ready = %ready.id, reason, "refused for good");
-                Recorded::Refused
-            }
-            Handed::Unknown(reason) => {
-                tracing::error!(ready = %ready.id, reason, "nobody can say whether this was sent");
-                Recorded::Unknown
-            }
+        Ok(handed)
+    }
+
+    /// Records what became of a hand-over, and says what is reported.
+    async fn handed(
+        &self,
+        ready: &Ready,
+        handed: Handed,
+        past: &Journalled,
+        left: Left,
+    ) -> anyhow::Result<Delivery> {
+        if handed == Handed::Accepted {
+            crash::point(crash::SENT);
+        }
+        let Some(what) = past::recorded(ready, &handed, || self.unclear(ready, past)) else {
+            // Somebody else's claim stands, or our own was too late; the journal knows more next time.
+            let now = Millis(self.ports.clock.now());
+            return Ok(report::deferred(ready, now.plus(self.config.claim_ms), now));
         };
-        let record = self.record(ready, ready.attempt, what, checked.left).await?;
-        if what == Recorded::NotSent {
+        let record = self.record(ready, ready.attempt, what, left).await?;
+        if goes_on(&record) {
             let until = record.at.plus(retry_ms(ready.id, ready.attempt));
             return Ok(report::deferred(ready, until, record.at));
         }
@@ -331,7 +330,7 @@ impl Desk {
         ready: &Ready,
         attempt: u16,
         what: Recorded,
-        left: Vec<(model::EntryKey, model::Why)>,
+        left: Left,
     ) -> anyhow::Result<Record> {
         let record = Record { ready: ready.id, attempt, at: Millis(self.ports.clock.now()), what, left };
         self.ports.store.record(&ready.tenant, record.clone()).await.context("journal")?;

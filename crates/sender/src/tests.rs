@@ -22,7 +22,7 @@ use crate::{
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
     loaded::{left, unhooked},
     message::message_id,
-    past::{Past, past},
+    past::{Past, past, unclear},
     report,
 };
 
@@ -54,13 +54,17 @@ plans:
 "#;
 
 fn catalogue() -> Catalogue {
+    parsed(CATALOGUE)
+}
+
+fn parsed(text: &str) -> Catalogue {
     let template = |name: &str| match name {
         "mail.mjml" => {
             Ok("<mjml><mj-body>{% for i in items %}{{ i.says }}{% endfor %}</mj-body></mjml>".to_owned())
         }
         _ => Ok("{% for i in items %}{{ i.says }}{% endfor %}".to_owned()),
     };
-    Catalogue::parse(CATALOGUE, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
+    Catalogue::parse(text, "catalogue.yaml", &template).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 const NOW: Millis = Millis(1_795_248_000_000);
@@ -126,9 +130,38 @@ fn the_journal_says_how_a_ready_is_taken() {
     // An earlier attempt nobody recorded stands in the way of the next one too.
     check(1, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));
     check(1, vec![claim(0, before)], vec![record(0, Recorded::NotSent)], Past::Open);
-    // The very attempt failed, and its report was lost.
+    // The very attempt failed, or may have, and its report was lost.
     let again = NOW.plus(retry_ms(ready(0).id, 0));
-    check(0, vec![claim(0, before)], vec![record(0, Recorded::NotSent)], Past::NotBefore(again));
+    for what in [Recorded::NotSent, Recorded::Unsure] {
+        check(0, vec![claim(0, before)], vec![record(0, what)], Past::NotBefore(again));
+        check(1, vec![claim(0, before)], vec![record(0, what)], Past::Open);
+    }
+}
+
+#[test]
+fn what_may_have_been_sent_goes_out_again_once_where_that_is_wanted() {
+    let check = |plan: &str, kind: &str, records: Vec<Record>, expected: Recorded| {
+        let text = CATALOGUE
+            .replace("    look_back: 7d\n", &format!("    look_back: 7d\n{plan}"))
+            .replace("    plans: [daily]\n", &format!("    plans: [daily]\n{kind}"));
+        let journalled = Journalled { claims: Vec::new(), records };
+        assert_eq!(unclear(&ready(1), &journalled, &parsed(&text)), expected, "{plan:?} {kind:?}");
+    };
+    let (urgent, again, later) = ("    urgent: true\n", "    unsure: again\n", "    unsure: later\n");
+    check("", "", vec![], Recorded::Unknown);
+    check(urgent, "", vec![], Recorded::Unsure);
+    check(urgent, later, vec![], Recorded::Unknown);
+    check("", again, vec![], Recorded::Unsure);
+    check("", later, vec![], Recorded::Unknown);
+    check("", again, vec![record(0, Recorded::NotSent)], Recorded::Unsure);
+    check(urgent, again, vec![record(0, Recorded::Unsure)], Recorded::Unknown);
+    let empty = Ready { entries: vec![], ..ready(0) };
+    let again = unclear(
+        &empty,
+        &Journalled::default(),
+        &parsed(&CATALOGUE.replace("7d\n", "7d\n    urgent: true\n")),
+    );
+    assert_eq!(again, Recorded::Unknown, "a number on an icon is told again anyhow");
 }
 
 #[test]

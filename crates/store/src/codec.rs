@@ -231,6 +231,7 @@ fn recorded_code(what: Recorded) -> u8 {
         Recorded::Refused => 3,
         Recorded::NotSent => 4,
         Recorded::Unknown => 5,
+        Recorded::Unsure => 6,
     }
 }
 
@@ -242,8 +243,14 @@ pub fn record(record: &Record) -> Result<Vec<u8>, StoreError> {
 
 /// Reads a record back.
 pub fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record, StoreError> {
-    const ALL: [Recorded; 5] =
-        [Recorded::Sent, Recorded::Nothing, Recorded::Refused, Recorded::NotSent, Recorded::Unknown];
+    const ALL: [Recorded; 6] = [
+        Recorded::Sent,
+        Recorded::Nothing,
+        Recorded::Refused,
+        Recorded::NotSent,
+        Recorded::Unknown,
+        Recorded::Unsure,
+    ];
     let stored: StoredRecord<'_> = decode("a record", bytes)?;
     let what = ALL.into_iter().find(|what| recorded_code(*what) == stored.what);
     let left =

@@ -167,8 +167,10 @@ pub enum Recorded {
     Refused,
     /// It definitely did not go out at this attempt; another may follow.
     NotSent,
-    /// Nobody can say.
+    /// Nobody can say, and it ends.
     Unknown,
+    /// Nobody can say, and another attempt follows all the same: who gets it would rather have it twice.
+    Unsure,
 }
 
 /// All that the journal has on one Ready.

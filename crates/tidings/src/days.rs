@@ -198,6 +198,7 @@ fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
                 Recorded::Refused => "refused by the channel",
                 Recorded::NotSent => "not sent yet, tried again",
                 Recorded::Unknown => "may have been sent",
+                Recorded::Unsure => "may have been sent, sent again",
             },
             Some(record.at),
         ),

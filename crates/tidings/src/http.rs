@@ -42,6 +42,7 @@ mod suppressions;
 mod tests;
 mod told;
 mod unsubscribe;
+mod visit;
 pub mod waiting;
 mod way;
 pub mod windows;
@@ -54,6 +55,7 @@ pub use front::Front;
 pub use push::WebKey;
 pub use shares::Counts;
 pub use unsubscribe::Unsubscribe;
+pub use visit::Visits;
 pub use waiting::Waiting;
 
 /// What the paths work with.
@@ -75,6 +77,7 @@ pub struct App {
     pub unsubscribe: Unsubscribe,
     pub studio: Studio,
     pub web_key: WebKey,
+    pub visits: Visits,
 }
 
 /// For so long a page waits for the house to come to rest after something was done.
@@ -133,7 +136,8 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(entries::routes(&app, keys))
         .layer(from_fn_with_state(app.clone(), guarded))
         // After the guard, and so outside of it.
-        .merge(unsubscribe::routes().with_state(app))
+        .merge(unsubscribe::routes().with_state(app.clone()))
+        .merge(visit::routes().with_state(app))
 }
 
 /// The paths of a process without the way in: health and metrics.

@@ -56,6 +56,7 @@ pub mod returned;
 
 pub mod token;
 pub mod verp;
+pub mod visit;
 
 #[cfg(test)]
 mod tests;

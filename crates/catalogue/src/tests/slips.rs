@@ -26,7 +26,7 @@ pub const SLIPS: &[(&str, &str, &str)] = &[
     ("plans: [daily]", "plans: [dayly]", "14:13: there is no plan `dayly`; did you mean `daily`?"),
     ("plans: [daily]", "plans: []", "10:9: `work_out` names no plan, so nobody is told\n36:31: kind `work_out` is not told under `daily`; add `daily` to its `plans`"),
     ("plans: [daily]", "plans: [daily, daily]", "14:20: `daily` is there twice"),
-    ("    plans: [daily]\n", "    plans: [daily]\n    expires: at subject.out\n", "15:5: a kind has no key `expires`; a kind has `on`, `to`, `while`, `says`, `plans`, `like`, `actor` or `thread`"),
+    ("    plans: [daily]\n", "    plans: [daily]\n    expires: at subject.out\n", "15:5: a kind has no key `expires`; a kind has `on`, `to`, `while`, `says`, `plans`, `like`, `actor`, `thread` or `unsure`"),
     ("like: event_near", "like: event_naer", "23:23: there is no kind `event_naer`; did you mean `event_near`?"),
     ("like: event_near", "like: event_again", "23:23: `event_again` is like itself: event_again, event_again"),
     ("subject.public and not author.gone", "subject.publik and not author.gone", "12:20: `work` has no field `publik`; did you mean `public`?"),

@@ -143,6 +143,7 @@ pub const SLIPS: &[(&str, &str, &str)] = &[
     ("actor: told", "actor: left out", "25:12: `actor` is `told` or `left_out`; did you mean `left_out`?"),
     ("actor: told", "actor: true", "25:12: `actor` must be a text, write it in quotes, this is a flag"),
     ("actor: told", "actor: nobody", "25:12: `actor` is `told` or `left_out`"),
+    ("actor: told", "unsure: agian", "25:13: `unsure` is `again` or `later`; did you mean `again`?"),
     ("thread: cities", "thread: citeis", "12:13: `match` has no field `citeis`; did you mean `cities`?"),
     ("thread: cities", "thread: subjcet", "12:13: `match` has no field `subjcet`; did you mean `subject`?"),
     ("thread: cities", "thread: about", "12:13: `about` is text, a thread hangs on what a field refers to"),

@@ -144,8 +144,14 @@ async fn first_record(harness: &mut dyn Harness) -> Kept {
 async fn complete(harness: &mut dyn Harness) -> Kept {
     let mut store = harness.open().await?;
     let of = tenant("main")?;
-    let outcomes =
-        [Recorded::NotSent, Recorded::Nothing, Recorded::Refused, Recorded::Unknown, Recorded::Sent];
+    let outcomes = [
+        Recorded::NotSent,
+        Recorded::Nothing,
+        Recorded::Refused,
+        Recorded::Unsure,
+        Recorded::Unknown,
+        Recorded::Sent,
+    ];
     let mut expected = Journalled::default();
     for (what, attempt) in outcomes.into_iter().zip(0..) {
         same("a claim", &store.claim(&of, claim(1, attempt, 6)).await?, &Claimed::Yours)?;

@@ -282,6 +282,7 @@ fn journal(journalled: &Journalled) -> Option<String> {
                 Recorded::Refused => "refused for good",
                 Recorded::NotSent => "not sent, tried again",
                 Recorded::Unknown => "nobody can say whether it was sent",
+                Recorded::Unsure => "nobody can say whether it was sent, sent again",
             };
             format!("journal: {what} at {}{tries}", record.at)
         }

@@ -18,7 +18,7 @@ use topic::{NewRecord, Topics as _};
 use tower::ServiceExt as _;
 use wire::{token::Secret, topics};
 
-use super::{App, Counts, Desk, Unsubscribe, WebKey, guard::Guard, page::Pages, router, windows};
+use super::{App, Counts, Desk, Unsubscribe, Visits, WebKey, guard::Guard, page::Pages, router, windows};
 use crate::{
     config::ApiKey,
     datadir::{DemoClock, random_hex},
@@ -34,6 +34,7 @@ mod push;
 mod shares;
 mod tools;
 mod unsubscribe;
+mod visit;
 
 const HOST: &str = "127.0.0.1:7280";
 /// As a browser is given it.
@@ -73,6 +74,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
         studio: Studio::new(catalogue(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
         web_key: WebKey { public: Some(WEB_KEY.to_owned()), is_copy: true },
+        visits: Visits::new(Secret::new(SECRET), ground.house.metrics()).unwrap(),
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
 }

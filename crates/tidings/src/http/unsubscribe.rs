@@ -84,7 +84,7 @@ pub fn routes() -> Router<Arc<App>> {
         .layer(from_fn(hardened))
 }
 
-async fn hardened(request: Request, next: Next) -> Response {
+pub(super) async fn hardened(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     guard::harden(response.headers_mut());
     let quiet = HeaderValue::from_static("noindex, nofollow");

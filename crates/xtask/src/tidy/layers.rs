@@ -38,6 +38,7 @@ const BENCH: &[&str] = &[
     "store",
     "store-cql",
     "courier",
+    "courier-net",
     "live",
     "runtime",
     "ingest",

@@ -140,6 +140,7 @@ impl Door {
             unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
             studio: Studio::new(app.catalogue.clone(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
             web_key: app.web_key.clone(),
+            visits: Visits::new(Secret::new(SECRET), &Metrics::default()).unwrap(),
         });
         Self { ground, router: router(app.clone(), &[]), app, _dir }
     }

@@ -1,0 +1,218 @@
+//! Readys for the sender's room: persons who follow artists, works of these in their days, and for each person a Ready
+//! of them. Who runs them through the room is [`crate::post`].
+
+use std::collections::BTreeMap;
+
+use model::{
+    Because, Channel, Crowd, Enrolment, Entry, EntryKey, EventKey, Kind, Millis, Person, PlanName, Reason,
+    Row, State, SubjectRef, Tenant, Value,
+    device::{self, Device, Platform},
+    entry::DayKey,
+    limits::DAY_MS,
+    partition::Partitions,
+    person::profile,
+    ready::{self, Ready, ReadyEntry},
+};
+use runtime::Clock;
+use store::{DayRows, StateKey, Store};
+use topic::{NewRecord, Topics};
+use wire::topics;
+
+/// Persons written at once.
+const AT_ONCE: usize = 1_000;
+
+/// What each person is told, and how.
+pub struct Letters {
+    pub channel: Channel,
+    pub plan: PlanName,
+    pub kind: Kind,
+    pub works: usize,
+    /// Where a person's pushes go, by the person's number.
+    pub device: Box<dyn Fn(usize) -> Device + Send + Sync>,
+    persons: Vec<Person>,
+    tenant: Tenant,
+    now: Millis,
+}
+
+impl Letters {
+    /// So many persons, each of whom is told so many works.
+    pub fn new(
+        (channel, plan, kind): (Channel, &str, &str),
+        device: impl Fn(usize) -> Device + Send + Sync + 'static,
+        persons: usize,
+        works: usize,
+    ) -> anyhow::Result<Self> {
+        let persons = (0..persons).map(|n| Person::new(&format!("person-{n}"))).collect::<Result<_, _>>()?;
+        let (plan, kind, tenant) = (PlanName::new(plan)?, Kind::new(kind)?, Tenant::new("main")?);
+        Ok(Self {
+            channel,
+            plan,
+            kind,
+            works,
+            device: Box::new(device),
+            persons,
+            tenant,
+            now: Millis(Clock::real(0).now()),
+        })
+    }
+
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    pub fn persons(&self) -> &[Person] {
+        &self.persons
+    }
+
+    /// Writes what the intake and the fan-out would have written.
+    pub async fn fill(&self, store: &dyn Store) -> anyhow::Result<()> {
+        let mut subjects = Vec::new();
+        for number in 0..self.works {
+            let key = |of| StateKey::Subject(self.tenant.clone(), of);
+            subjects.push((key(artist(number)?), State::at(1, [("name", Some(Value::text("Mira Holm")))])));
+            subjects.push((key(work(number)?), state(number)?));
+        }
+        store.merge(subjects).await?;
+        let rows = (0..self.works).map(|number| self.row(number)).collect::<Result<Vec<_>, _>>()?;
+        for (part, some) in self.persons.chunks(AT_ONCE).enumerate() {
+            let profile = |(number, person): (usize, &Person)| {
+                (StateKey::Person(self.tenant.clone(), person.clone()), self.profile(part * AT_ONCE + number))
+            };
+            store.merge(some.iter().enumerate().map(profile).collect()).await?;
+            let mut enrolments = Vec::new();
+            for number in 0..self.works {
+                let crowd = Crowd::Followers(artist(number)?);
+                enrolments.extend(some.iter().map(|person| Enrolment {
+                    tenant: self.tenant.clone(),
+                    person: person.clone(),
+                    crowd: crowd.clone(),
+                    version: 1,
+                    on: true,
+                }));
+            }
+            store.enrol(enrolments).await?;
+            store.write(some.iter().flat_map(|person| self.days(person, &rows)).collect(), self.now).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts one Ready of each of these persons into the log; each opening makes other ones.
+    pub async fn announce(
+        &self,
+        topics: &dyn Topics,
+        persons: &[Person],
+        opening: i64,
+    ) -> anyhow::Result<Vec<Ready>> {
+        let readys =
+            persons.iter().map(|person| self.ready(person, opening)).collect::<Result<Vec<_>, _>>()?;
+        for some in readys.chunks(AT_ONCE) {
+            let record = |ready: &Ready| {
+                anyhow::Ok(NewRecord {
+                    topic: topics::READY.into(),
+                    partition: Partitions::USUAL.of_person(&ready.tenant, &ready.person),
+                    key: wire::key::person(&ready.tenant, &ready.person),
+                    value: Some(wire::ready::encode(ready)?),
+                    headers: Vec::new(),
+                })
+            };
+            topics.append(some.iter().map(record).collect::<Result<_, _>>()?).await?;
+        }
+        Ok(readys)
+    }
+
+    fn ready(&self, person: &Person, opening: i64) -> anyhow::Result<Ready> {
+        let opening = self.now.plus(opening);
+        let entry = |number| {
+            anyhow::Ok(ReadyEntry {
+                key: self.key(number),
+                subject: work(number)?,
+                reasons: vec![self.reason(number)?],
+                section: 0,
+                maybe: false,
+            })
+        };
+        Ok(Ready {
+            id: ready::id(&self.tenant, person, &self.plan, "", opening, 0),
+            tenant: self.tenant.clone(),
+            person: person.clone(),
+            plan: self.plan.clone(),
+            key: "".into(),
+            opening,
+            channel: self.channel,
+            silent: false,
+            attempt: 0,
+            due: self.now,
+            expires: self.now.plus(DAY_MS),
+            entries: (0..self.works).map(entry).collect::<Result<_, _>>()?,
+            more: vec![0],
+            badge: None,
+        })
+    }
+
+    /// A minute between two, so that they have an order.
+    fn key(&self, number: usize) -> EntryKey {
+        let text = number.to_string();
+        let minutes = i64::try_from(number).unwrap_or(0);
+        EntryKey {
+            occurred: self.now.plus(-60_000 * (minutes + 1)),
+            event: EventKey::of(&self.tenant, "bench", &text),
+        }
+    }
+
+    fn reason(&self, number: usize) -> anyhow::Result<Reason> {
+        Ok(Reason { kind: self.kind.clone(), because: Because::Follows(artist(number)?) })
+    }
+
+    fn row(&self, number: usize) -> anyhow::Result<Row> {
+        let (key, reason, subject) = (self.key(number), self.reason(number)?, work(number)?);
+        Ok(Row::Entry(Entry { key, reason, subject, actor: None }))
+    }
+
+    fn days(&self, person: &Person, rows: &[Row]) -> Vec<DayRows> {
+        let mut days = BTreeMap::<_, Vec<Row>>::new();
+        for (number, row) in rows.iter().enumerate() {
+            days.entry(self.key(number).day()).or_default().push(row.clone());
+        }
+        let key = |day| DayKey { tenant: self.tenant.clone(), person: person.clone(), day };
+        days.into_iter().map(|(day, rows)| DayRows { key: key(day), rows }).collect()
+    }
+
+    /// An address and a device of their own.
+    fn profile(&self, number: usize) -> State {
+        let Device { id, platform, token } = (self.device)(number);
+        let own: [(&str, Option<Value>); 3] = [
+            (profile::NAME, Some(Value::text("Ann"))),
+            (profile::EMAIL, Some(Value::text(&format!("ann-{number}@mail.example")))),
+            (&device::field(&id), Some(device::value(platform, &token))),
+        ];
+        State::at(1, own)
+    }
+}
+
+/// An iPhone.
+pub fn phone(number: usize) -> Device {
+    Device { id: "phone".to_owned(), platform: Platform::Ios, token: format!("{number:064x}") }
+}
+
+fn artist(number: usize) -> anyhow::Result<SubjectRef> {
+    Ok(SubjectRef::new(&format!("artist:{number}"))?)
+}
+
+fn work(number: usize) -> anyhow::Result<SubjectRef> {
+    Ok(SubjectRef::new(&format!("artwork:{number}"))?)
+}
+
+fn state(number: usize) -> anyhow::Result<State> {
+    let page = format!("https://gallery.example/artwork/{number}");
+    Ok(State::at(
+        1,
+        [
+            ("title", Some(Value::text(&format!("Harbour at night, no. {number}")))),
+            ("medium", Some(Value::text("oil on canvas"))),
+            ("image", Some(Value::text(&format!("{page}.jpg")))),
+            ("page", Some(Value::text(&page))),
+            ("artist", Some(Value::Ref(artist(number)?))),
+            ("published", Some(Value::Flag(true))),
+        ],
+    ))
+}

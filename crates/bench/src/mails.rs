@@ -1,0 +1,163 @@
+//! Mails to a real server: the gallery's, rendered, signed with RSA, journalled, accepted by Postfix's sink; beside the
+//! bare signatures on all cores, and beside a program that renders and sends them from Python and does nothing else.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, anyhow, ensure};
+use aws_lc_rs::{
+    rand::SystemRandom,
+    rsa::KeySize,
+    signature::{RSA_PKCS1_SHA256, RsaKeyPair},
+};
+use catalogue::Catalogue;
+use courier::Courier;
+use courier_net::{
+    dkim::{Key, Signer},
+    mail::Mailer,
+    ways::{self, Common, Trust},
+};
+use model::Channel;
+use runtime::clock::Stopwatch;
+use serde::Deserialize;
+use store::embedded::Embedded;
+use tokio::task::spawn_blocking;
+
+use crate::{
+    desk::{Desk, Kept},
+    letters::{self, Letters},
+    report::{Figure, Oracle, Report, machine},
+    sink::Sink,
+};
+
+/// The part of the bare signatures that whole mails have to come to.
+const RATIO_MIN: f64 = 0.6;
+const ROUNDS: usize = 3;
+/// Works of each mail.
+const WORKS: usize = 3;
+/// The first mails open connections and warm up what is kept, and are not counted.
+const WARM: usize = 200;
+/// About what of a mail's headers is signed.
+const SIGNED_BYTES: usize = 700;
+const HAND_OVER: Duration = Duration::from_secs(60);
+const DOMAIN: &str = "gallery.example";
+
+pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+    let sink = Sink::start().await?;
+    let dir = tempfile::tempdir()?;
+    progress(&format!("mail: the days of {size} persons are written"));
+    let told = (Channel::Email, "morning_mail", "artwork_published");
+    let letters = Letters::new(told, letters::phone, size.max(WARM), WORKS)?;
+    let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), runtime::Clock::real(0))?;
+    let store = Embedded::open(&dir.path().join("store"))?;
+    let mut desk = Desk::open(letters, gallery()?, Arc::new(topics), Arc::new(store)).await?;
+    let courier: Arc<dyn Courier> = Arc::new(mailer(sink.port())?);
+    let sample = sample(dir.path(), &mut desk).await?;
+    let (_, mut readys) = desk.tell(WARM, courier.clone()).await?;
+    let (mut ours, mut bare, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=ROUNDS {
+        progress(&format!("mail: round {round} of {ROUNDS}"));
+        bare.push(spawn_blocking(move || signatures(size)).await??);
+        let (took, told) = desk.tell(size, courier.clone()).await?;
+        ours.push(took);
+        readys.extend(told);
+        let (port, paths) = (sink.port(), sample.clone());
+        theirs.push(spawn_blocking(move || direct(port, size, &paths)).await??);
+    }
+    let taken = readys.len() + ROUNDS * size;
+    let held = desk.all_sent(&readys).await? && sink.has_taken(taken as u64).await;
+    Ok(Report {
+        bench: "mail".into(),
+        engine: "embedded, synced to disk before each answer; smtp-sink on the same cores; RSA of 2048 bits"
+            .into(),
+        machine: machine(),
+        figures: vec![
+            Figure::rate("mails accepted, against bare RSA signatures on all cores", size, &ours, &bare)
+                .ratio_at_least(RATIO_MIN),
+            Figure::rate("mails accepted, against unsigned ones from Python's smtplib", size, &ours, &theirs),
+        ],
+        oracle: Oracle {
+            checked: "the journal has each mail as sent by one claim, and the sink took so many and no more"
+                .into(),
+            held,
+        },
+    })
+}
+
+fn gallery() -> anyhow::Result<Catalogue> {
+    let read = |name: &str| match name {
+        "mail/morning.mjml" => Ok(include_str!("../../../examples/gallery/mail/morning.mjml").to_owned()),
+        "mail/morning.txt" => Ok(include_str!("../../../examples/gallery/mail/morning.txt").to_owned()),
+        _ => Err("is not the gallery's".to_owned()),
+    };
+    let text = include_str!("../../../examples/gallery/catalogue.yaml");
+    Catalogue::parse(text, "catalogue.yaml", &read).map_err(|wrong| anyhow!("{wrong}"))
+}
+
+fn mailer(port: u16) -> anyhow::Result<Mailer> {
+    let common = Common {
+        ehlo: DOMAIN.to_owned(),
+        hand_over: HAND_OVER,
+        trust: Trust::new(None).map_err(|why| anyhow!(why))?,
+    };
+    let way = format!("smtp+plain://127.0.0.1:{port}?connections=32&mails_each=1000&waiting=100000");
+    let ways = ways::parse(&way, &common).map_err(|wrong| anyhow!(wrong.join("; ")))?;
+    let key = Key::read(DOMAIN, "bench", i64::MIN, &Key::make("rsa")?)?;
+    Ok(Mailer::new(ways, Signer::new(vec![key]), HAND_OVER))
+}
+
+/// So many signatures, shared among all cores.
+fn signatures(count: usize) -> anyhow::Result<Duration> {
+    let pair = RsaKeyPair::generate(KeySize::Rsa2048).context("make a key")?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let sign = |count: usize| {
+        let (random, said) = (SystemRandom::new(), vec![7; SIGNED_BYTES]);
+        let mut signature = vec![0; pair.public_modulus_len()];
+        for _ in 0..count {
+            pair.sign(&RSA_PKCS1_SHA256, &random, &said, &mut signature).context("sign")?;
+        }
+        anyhow::Ok(())
+    };
+    let watch = Stopwatch::start();
+    thread::scope(|scope| {
+        let shares = (0..cores).map(|core| count / cores + usize::from(core < count % cores));
+        let workers: Vec<_> = shares.map(|share| scope.spawn(move || sign(share))).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| anyhow!("a signer failed"))?)
+    })?;
+    Ok(watch.elapsed())
+}
+
+/// One of our mails for others to send: files of its HTML and its text, in which the name is left open.
+async fn sample(dir: &Path, desk: &mut Desk) -> anyhow::Result<[PathBuf; 2]> {
+    let kept = Arc::new(Kept::default());
+    desk.tell(1, kept.clone()).await?;
+    let message = kept.take().pop().context("the room made no mail")?;
+    let html = &message.mail().context("what it made is no mail")?.html;
+    let paths = [dir.join("mail.html"), dir.join("mail.txt")];
+    for (path, words) in paths.iter().zip([html, &message.text]) {
+        std::fs::write(path, words.replace('$', "$$").replace("Ann", "$name"))?;
+    }
+    Ok(paths)
+}
+
+/// What the program in Python prints.
+#[derive(Deserialize)]
+struct Direct {
+    seconds: f64,
+}
+
+fn direct(port: u16, mails: usize, [html, text]: &[PathBuf; 2]) -> anyhow::Result<Duration> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut python = Command::new("python3");
+    python.args(["-c", include_str!("../peers/mail/direct.py")]);
+    python.args([port.to_string(), mails.to_string(), cores.to_string()]).args([html, text]);
+    let ran = python.stdin(Stdio::null()).output().context("start python3")?;
+    ensure!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr).trim());
+    let said: Direct = serde_json::from_slice(&ran.stdout).context("what the peer said")?;
+    Ok(Duration::from_secs_f64(said.seconds.max(0.0)))
+}

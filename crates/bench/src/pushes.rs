@@ -1,0 +1,184 @@
+//! Pushes to services that check who asks: a third of the persons each with an iPhone, an Android telephone and a
+//! browser; through the whole room of the sender, and by the courier alone.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{anyhow, ensure};
+use async_trait::async_trait;
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use catalogue::Catalogue;
+use courier::{Courier, Gate, Handed, Message};
+use courier_net::{
+    dkim,
+    push::{Key, Pusher, Settings, apns, fcm, web},
+    ways::Trust,
+};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use model::{
+    Channel,
+    device::{Device, Platform},
+};
+use runtime::{Clock, clock::Stopwatch};
+use serde_json::json;
+use store::embedded::Embedded;
+
+use crate::{
+    apps::{Apps, TOKENS},
+    desk::{Desk, Kept},
+    letters::Letters,
+    report::{Figure, Oracle, Report, machine},
+};
+
+/// The browser of RFC 8291, section 5.
+const P256DH: &str =
+    "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
+/// So many pushes a second.
+const BAR: f64 = 10_000.0;
+const ROUNDS: usize = 3;
+/// The first ones open connections, and are not counted.
+const WARM: usize = 300;
+/// On their way at the same time, of the courier alone.
+const AT_ONCE: usize = 512;
+const HAND_OVER: Duration = Duration::from_secs(60);
+
+const CATALOGUE: &str = r"
+catalogue: bench
+subjects:
+  artwork: {title: text, image: url, page: url, medium: text, artist: ref artist, published: flag}
+  artist: {name: text}
+kinds:
+  artwork_published:
+    on: artwork.published
+    to: {followers_of: artist}
+    while: subject.published
+    says: '{{ artist.name }} added “{{ subject.title }}”'
+    plans: [at_once]
+plans:
+  at_once:
+    channel: push
+    close: {after: 1m}
+    look_back: 1d
+    headline: '{{ (items | first).says }}'
+    body: '{{ count }} new'
+    opens: '{{ (items | first).subject.page }}'
+    sections:
+      - {title: News, kinds: [artwork_published], most: 8, order: newest}
+";
+
+pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
+    let dir = tempfile::tempdir()?;
+    let key = Key::make().map_err(|why| anyhow!(why))?;
+    let public = Key::es256(&key).map_err(|why| anyhow!(why))?.public();
+    let apps = Apps::start(BASE64_URL_SAFE_NO_PAD.decode(&public)?).await?;
+    progress(&format!("push: the days of {size} persons are written"));
+    let told = (Channel::Push, "at_once", "artwork_published");
+    let root = apps.root();
+    let letters = Letters::new(told, move |number| device(number, &root), size.max(WARM), 1)?;
+    let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), Clock::real(0))?;
+    let store = Embedded::open(&dir.path().join("store"))?;
+    let catalogue = Catalogue::parse(CATALOGUE, "bench.yaml", &|_| Err("there is none".to_owned()));
+    let catalogue = catalogue.map_err(|wrong| anyhow!("{wrong}"))?;
+    let mut desk = Desk::open(letters, catalogue, Arc::new(topics), Arc::new(store)).await?;
+    let courier: Arc<dyn Courier> = Arc::new(pusher(&apps, &key)?);
+    let kept = Arc::new(Kept::default());
+    let (_, mut readys) = desk.tell(size, kept.clone()).await?;
+    let messages = kept.take();
+    let (_, told) = desk.tell(WARM, courier.clone()).await?;
+    readys.extend(told);
+    let (mut taken, mut alone, mut whole) = (WARM, Vec::new(), Vec::new());
+    for round in 1..=ROUNDS {
+        progress(&format!("push: round {round} of {ROUNDS}"));
+        alone.push(handed(&messages, &*courier).await?);
+        let (took, told) = desk.tell(size, courier.clone()).await?;
+        whole.push(took);
+        readys.extend(told);
+        taken += messages.len() + size;
+    }
+    let held = desk.all_sent(&readys).await? && apps.counts() == (taken as u64, 0);
+    let bar = [Duration::from_secs_f64(size as f64 / BAR)];
+    Ok(Report {
+        bench: "push".into(),
+        engine: "embedded, synced to disk before each answer; the services on the same cores, over TLS".into(),
+        machine: machine(),
+        figures: vec![
+            Figure::rate("pushes by the whole room, against what is wanted", size, &whole, &bar)
+                .ratio_at_least(1.0),
+            Figure::rate("pushes by the courier alone, against what is wanted", size, &alone, &bar)
+                .ratio_at_least(1.0),
+        ],
+        oracle: Oracle {
+            checked: "the journal has each push as sent by one claim; the services found each signed as theirs, and took \
+                      so many and no more"
+                .into(),
+            held,
+        },
+    })
+}
+
+/// A person's device: of each kind as many.
+fn device(number: usize, root: &str) -> Device {
+    let (platform, token) = match number % 3 {
+        0 => (Platform::Ios, format!("{number:064x}")),
+        1 => (Platform::Android, format!("bench:{number:0140x}")),
+        _ => {
+            let keys = json!({"p256dh": P256DH, "auth": AUTH});
+            let endpoint = format!("{root}/browser/{number}");
+            (Platform::Web, json!({"endpoint": endpoint, "keys": keys}).to_string())
+        }
+    };
+    Device { id: "own".to_owned(), platform, token }
+}
+
+fn pusher(apps: &Apps, key: &str) -> anyhow::Result<Pusher> {
+    let account = json!({
+        "type": "service_account",
+        "project_id": "bench",
+        "private_key_id": "bench",
+        "private_key": dkim::Key::make("rsa")?,
+        "client_email": "push@bench.example",
+        "token_uri": format!("{}{TOKENS}", apps.root()),
+    });
+    let apns = apns::Settings {
+        root: apps.root(),
+        key: key.to_owned().into(),
+        key_id: "KEY1234567".to_owned(),
+        team_id: "TEAM123456".to_owned(),
+        topic: "example.bench".to_owned(),
+        per_second: None,
+    };
+    let fcm = fcm::Settings { root: apps.root(), account: account.to_string().into(), per_second: None };
+    let web = web::Settings {
+        key: key.to_owned().into(),
+        subject: "mailto:push@bench.example".to_owned(),
+        hosts: vec!["127.0.0.1".to_owned()],
+        per_second: None,
+    };
+    let trust = Trust::new(Some(apps.ca.as_bytes())).map_err(|why| anyhow!(why))?;
+    let settings = Settings { apns: Some(apns), fcm: Some(fcm), web: Some(web), trust, hand_over: HAND_OVER };
+    Pusher::new(&settings, Clock::real(0)).map_err(|why| anyhow!(why))
+}
+
+/// Hands all of these over, and says how long that took.
+async fn handed(messages: &[Message], courier: &dyn Courier) -> anyhow::Result<Duration> {
+    let watch = Stopwatch::start();
+    let handed = stream::iter(messages).map(|message| courier.hand(message, &Open));
+    handed
+        .buffer_unordered(AT_ONCE)
+        .map_err(anyhow::Error::from)
+        .try_for_each(async |handed| {
+            ensure!(handed == Handed::Accepted, "a push was not taken: {handed:?}");
+            Ok(())
+        })
+        .await?;
+    Ok(watch.elapsed())
+}
+
+struct Open;
+
+#[async_trait]
+impl Gate for Open {
+    async fn may_go(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,137 @@
+//! Postfix's `smtp-sink`: a mail server that takes everything, keeps nothing and counts.
+
+use std::{
+    io::Read as _,
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use runtime::{clock::Stopwatch, retry};
+
+/// Where Debian lays it, beside what is on the path of programs.
+const PLACES: [&str; 3] = ["smtp-sink", "/usr/sbin/smtp-sink", "/usr/lib/postfix/sbin/smtp-sink"];
+/// Connections that wait to be taken.
+const BACKLOG: &str = "1024";
+const STARTS: Duration = Duration::from_secs(10);
+/// What it counts last is printed a moment later.
+const COUNTS: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A sink that runs. It ends with this.
+pub struct Sink {
+    child: Child,
+    address: SocketAddr,
+    said: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Sink {
+    pub async fn start() -> anyhow::Result<Self> {
+        let program = find().context(
+            "this bench needs `smtp-sink`, which is a part of Postfix (Debian: apt-get install postfix)",
+        )?;
+        let address = free()?;
+        let mut command = Command::new(program);
+        command.args(["-c", "-4"]);
+        if runs_as_root() {
+            // As root it wants to be somebody else afterwards.
+            command.args(["-u", "nobody"]);
+        }
+        command.args([&address.to_string(), BACKLOG]);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("start smtp-sink")?;
+        let out = child.stdout.take().context("smtp-sink says nothing")?;
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = said.clone();
+        thread::spawn(move || {
+            let mut out = out;
+            let mut bytes = [0; 4_096];
+            while let Ok(read @ 1..) = out.read(&mut bytes) {
+                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                heard.extend_from_slice(&bytes[..read]);
+                // The last line counts.
+                let old = heard.len().saturating_sub(bytes.len());
+                heard.drain(..old);
+            }
+        });
+        let sink = Self { child, address, said };
+        sink.answers().await?;
+        Ok(sink)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    async fn answers(&self) -> anyhow::Result<()> {
+        let watch = Stopwatch::start();
+        while TcpStream::connect(self.address).is_err() {
+            if watch.elapsed() > STARTS {
+                bail!("smtp-sink does not answer");
+            }
+            retry::wait(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// Whether it has taken so many mails, and no more.
+    pub async fn has_taken(&self, mails: u64) -> bool {
+        let watch = Stopwatch::start();
+        loop {
+            let taken = counted(&self.said.lock().unwrap_or_else(PoisonError::into_inner));
+            if taken >= Some(mails) || watch.elapsed() > COUNTS {
+                return taken == Some(mails);
+            }
+            retry::wait(LOOK).await;
+        }
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The last number of mails in what it printed: `sess=3 quit=2 mesg=17`.
+fn counted(said: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(said);
+    // What stands last may be cut off.
+    let (whole, _) = text.rsplit_once(['\r', '\n'])?;
+    let (_, last) = whole.rsplit_once("mesg=")?;
+    last.trim().split(|other: char| !other.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn find() -> Option<PathBuf> {
+    let is_there = |place: &&&str| Command::new(place).arg("-?").output().is_ok();
+    PLACES.iter().find(is_there).map(|place| Path::new(place).to_path_buf())
+}
+
+fn runs_as_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|id| id.stdout.trim_ascii() == b"0")
+}
+
+fn free() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_whole_count_counts() {
+        let check =
+            |said: &str, expected: Option<u64>| assert_eq!(counted(said.as_bytes()), expected, "{said:?}");
+        check("", None);
+        check("sess=1 quit=0 mesg=1\r", Some(1));
+        check("sess=1 quit=0 mesg=1\rsess=1 quit=0 mesg=20\r", Some(20));
+        check("sess=1 quit=0 mesg=1\rsess=1 quit=0 mesg=2", Some(1));
+    }
+}

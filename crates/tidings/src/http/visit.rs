@@ -1,0 +1,210 @@
+//! The links of mails that are counted, for plans that want it. Following one leads on and looking at a picture shows
+//! one; neither says anything of a person, or changes anything: what programs do for their users is told apart and
+//! counted apart, and nobody's entries are seen by it.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Path, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::from_fn,
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use prometheus::IntCounterVec;
+use runtime::metrics::Metrics;
+use wire::{
+    token::Secret,
+    visit::{self, Visit, Visited},
+};
+
+use super::{App, Shared, guard::Stopped, unsubscribe};
+
+/// Whoever follows a link so soon after its mail was due had no time to read it.
+const READS_MS: i64 = 10_000;
+/// A picture of one point that cannot be seen.
+const POINT: &[u8] =
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00\x21\xf9\x04\x01\x00\x00\x00\x00\
+                       \x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
+/// What programs call themselves that fetch what is in mails to keep it for their users.
+const PROXIES: [&str; 4] = ["googleimageproxy", "ggpht.com", "yahoomailproxy", "outlook-ios-image"];
+/// What programs call themselves that look where links lead before anybody reads the mail, or for other reasons.
+const ROBOTS: [&str; 24] = [
+    "bot",
+    "crawler",
+    "spider",
+    "slurp",
+    "scan",
+    "preview",
+    "fetch",
+    "monitor",
+    "headless",
+    "barracuda",
+    "mimecast",
+    "proofpoint",
+    "symantec",
+    "messagelabs",
+    "bitdefender",
+    "safelinks",
+    "trendmicro",
+    "forcepoint",
+    "curl/",
+    "wget/",
+    "python",
+    "go-http-client",
+    "java/",
+    "libwww",
+];
+/// What a browser says of a page that nobody asked for yet.
+const AHEAD: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
+
+/// What the paths work with.
+#[derive(Debug)]
+pub struct Visits {
+    secret: Secret,
+    counted: IntCounterVec,
+}
+
+impl Visits {
+    pub fn new(secret: Secret, metrics: &Metrics) -> anyhow::Result<Self> {
+        let counted = metrics.counter(
+            "tidings_visits_total",
+            "Mails opened and links followed, of plans that count them: by a reader, by a proxy that shows pictures to one, by a robot.",
+            &["plan", "what", "who"],
+        )?;
+        Ok(Self { secret, counted })
+    }
+}
+
+const UNKNOWN: Stopped = Stopped(
+    StatusCode::NOT_FOUND,
+    "this link is not whole; open the one in the mail again, or copy all of it",
+);
+
+/// The paths. They stand outside of the guard: where they lead is signed.
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route(&format!("/{}/{{visit}}", sender::links::FOLLOWED), get(follow))
+        .route(&format!("/{}/{{visit}}", sender::links::OPENED), get(open))
+        .layer(from_fn(unsubscribe::hardened))
+}
+
+async fn follow(
+    State(app): Shared,
+    Path(visit): Path<String>,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, Stopped> {
+    let visit = visit::read(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
+    let Visited::Followed(address) = &visit.what else { return Err(UNKNOWN) };
+    let address = HeaderValue::from_str(address).map_err(|_| UNKNOWN)?;
+    app.count(&visit, &method, &headers);
+    Ok((StatusCode::FOUND, [(header::LOCATION, address), (header::CACHE_CONTROL, UNKEPT)]).into_response())
+}
+
+async fn open(
+    State(app): Shared,
+    Path(visit): Path<String>,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, Stopped> {
+    let visit = visit::read(&visit, &app.visits.secret).ok_or(UNKNOWN)?;
+    if visit.what != Visited::Opened {
+        return Err(UNKNOWN);
+    }
+    app.count(&visit, &method, &headers);
+    let kind = HeaderValue::from_static("image/gif");
+    Ok(([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, UNKEPT)], POINT).into_response())
+}
+
+const UNKEPT: HeaderValue = HeaderValue::from_static("no-store");
+
+impl App {
+    fn count(&self, visit: &Visit, method: &Method, headers: &HeaderMap) {
+        // A plan that is gone is counted no more, and so nobody makes up names.
+        if !self.catalogue.mails.contains_key(&visit.plan) {
+            return;
+        }
+        let (what, is_soon) = match visit.what {
+            Visited::Opened => ("opened", false),
+            Visited::Followed(_) => ("followed", self.now().0 < visit.due.0.saturating_add(READS_MS)),
+        };
+        let who = if is_soon { Who::Robot } else { who(method, headers) };
+        self.visits.counted.with_label_values(&[visit.plan.as_str(), what, who.name()]).inc();
+    }
+}
+
+/// Who follows a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Who {
+    Reader,
+    /// Shows somebody's pictures to them, or fetches them whether or not anybody looks.
+    Proxy,
+    Robot,
+}
+
+impl Who {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Proxy => "proxy",
+            Self::Robot => "robot",
+        }
+    }
+}
+
+fn who(method: &Method, headers: &HeaderMap) -> Who {
+    let said = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let agent = said(header::USER_AGENT).to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| agent.contains(word));
+    let is_ahead = AHEAD.into_iter().any(|name| headers.contains_key(name));
+    // Apple fetches the pictures of all mails as this, and nothing more.
+    if has(&PROXIES) || agent == "mozilla/5.0" {
+        Who::Proxy
+    } else if *method != Method::GET || is_ahead || agent.is_empty() || has(&ROBOTS) {
+        Who::Robot
+    } else {
+        Who::Reader
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_are_told_from_robots() {
+        let check = |method: Method, lines: &[(&str, &str)], expected: Who| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in lines {
+                headers.insert(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+            }
+            assert_eq!(who(&method, &headers), expected, "{method} {lines:?}");
+        };
+        let browser =
+            ("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
+        check(Method::GET, &[browser], Who::Reader);
+        check(Method::HEAD, &[browser], Who::Robot);
+        check(Method::GET, &[browser, ("sec-purpose", "prefetch;prerender")], Who::Robot);
+        check(Method::GET, &[browser, ("purpose", "prefetch")], Who::Robot);
+        check(Method::GET, &[], Who::Robot);
+        for robot in [
+            "Mozilla/5.0 (compatible; bingbot/2.0)",
+            "curl/8.5.0",
+            "python-requests/2.32",
+            "Barracuda Sentinel (EE)",
+            "Slackbot-LinkExpanding 1.0",
+            "SkypeUriPreview Preview/0.5",
+        ] {
+            check(Method::GET, &[("user-agent", robot)], Who::Robot);
+        }
+        for proxy in [
+            "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)",
+            "YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html",
+            "Mozilla/5.0",
+        ] {
+            check(Method::GET, &[("user-agent", proxy)], Who::Proxy);
+        }
+    }
+}
