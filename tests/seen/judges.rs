@@ -24,7 +24,7 @@ pub fn points(mail: &Path) -> Result<(f64, String)> {
     let output =
         command.args(["--local", "--nocreate-prefs", "--test-mode"]).stdin(fs::File::open(mail)?).output();
     let output = output.context("spamassassin is missing: `setup/prepare.sh test` installs it")?;
-    let text = String::from_utf8_lossy(&output.stdout).replace("\n\t", " ");
+    let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n").replace("\n\t", " ");
     let status = text.lines().find_map(|line| line.strip_prefix("X-Spam-Status: "));
     let status = status.with_context(|| format!("no status: {}", String::from_utf8_lossy(&output.stderr)))?;
     let score = status.split_whitespace().find_map(|word| word.strip_prefix("score="));
