@@ -362,6 +362,9 @@ impl Cli {
         if let Command::Explain(explain) = &self.command {
             add(keys::CATALOGUE, "--catalogue", explain.catalogue.as_deref());
         }
+        if let Command::Preview(preview) = &self.command {
+            add(keys::CATALOGUE, "--catalogue", preview.catalogue.as_deref());
+        }
         given
     }
 }

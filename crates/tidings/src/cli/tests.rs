@@ -41,7 +41,7 @@ fn what_makes_sense_is_read() {
         "tidings windows ann --release p",
         "tidings windows ann --release p --key k:1/x",
         "tidings windows ann --cancel p --key -k",
-        "tidings preview k --person ann",
+        "tidings preview k --person ann --catalogue c",
         "tidings preview k --person ann --plan p --channel push --subject x:1 --html f --json",
         "tidings push key",
         "tidings push key --file k.pem --json",

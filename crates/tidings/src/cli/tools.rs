@@ -161,6 +161,9 @@ pub struct Preview {
     /// As if it came about this subject now
     #[arg(long, value_name = "SUBJECT")]
     pub subject: Option<String>,
+    /// Folder of the catalogue; a house that runs goes by its own
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub catalogue: Option<String>,
     /// Write the HTML of the mail to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,

@@ -56,7 +56,7 @@ fn of_files(config: &Config, files: Files, asked: &Asked) -> Result<Vec<Preview>
                 Failure::refused(format!("a preview needs a catalogue without problems\n{problems}"))
             }
             Some(Ok(_)) | None => Failure::refused(
-                "a preview needs the catalogue: name its folder with TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
+                "a preview needs the catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml",
             ),
         });
     };

@@ -9,7 +9,7 @@ use model::{
     limits::DAY_MS,
     person::profile,
     plan::Plan,
-    ready::{self, Ready, ReadyEntry},
+    ready::{self, Ready},
 };
 use sender::{
     check::{self, Checked, Facts},
@@ -68,12 +68,14 @@ impl Studio {
             notes: known.notes.clone(),
             view: sheet.view.clone(),
         };
+        let whole = Checked { told: ready.entries.clone(), left: Vec::new() };
         let checked = match sheet.of {
-            Of::Example => Checked { told: ready.entries.clone(), left: Vec::new() },
+            Of::Example => whole,
             Of::Waiting | Of::Subject => {
                 let checked = check::check(&ready, &facts, &sheet.world, &self.catalogue, at.now);
                 remarks.extend(checked.left.iter().filter_map(|(key, why)| left(&ready, *key, *why)));
-                whole(&ready, &checked)
+                // Of a message that would not go at all it is shown what it would say.
+                if checked.told.is_empty() { whole } else { checked }
             }
         };
         let making = Making {
@@ -92,7 +94,7 @@ impl Studio {
             plan: plan.name.to_string(),
             channel: plan.channel.to_string(),
             of: sheet.of,
-            subjects: sheet.entries.iter().map(|entry| entry.subject.to_string()).collect(),
+            subjects: checked.told.iter().map(|entry| entry.subject.to_string()).collect(),
             remarks,
             headline: message.headline.clone(),
             text: message.text.clone(),
@@ -154,13 +156,6 @@ fn open(profile: &State) -> State {
         lacking(&device::field(DEVICE), device::value(Platform::Ios, DEVICE));
     }
     open
-}
-
-/// All entries of a Ready: those that do not hold as they were.
-fn whole(ready: &Ready, checked: &Checked) -> Checked {
-    let held =
-        |entry: &ReadyEntry| checked.told.iter().find(|told| told.key == entry.key).unwrap_or(entry).clone();
-    Checked { told: ready.entries.iter().map(held).collect(), left: Vec::new() }
 }
 
 fn left(ready: &Ready, key: EntryKey, why: Why) -> Option<String> {
