@@ -1,6 +1,9 @@
 //! How messages leave the house: mail by its ways, pushes by their services and calls to hooks, where there are any, and
 //! else into the outbox.
 
+#[cfg(test)]
+mod tests;
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
