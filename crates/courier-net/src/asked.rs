@@ -47,3 +47,36 @@ impl Gate for Asked<'_> {
         yes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    struct Says(bool, AtomicUsize);
+
+    #[async_trait]
+    impl Gate for Says {
+        async fn may_go(&self) -> bool {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            self.0
+        }
+    }
+
+    #[tokio::test]
+    async fn one_word_is_for_all_ways_and_not_for_long() {
+        let check = async |says: bool, hand_over: u64, expected: [bool; 3], late: bool| {
+            let gate = Says(says, AtomicUsize::new(0));
+            let asked = Asked::new(&gate, Duration::from_secs(hand_over));
+            assert!(!asked.is_late(), "nobody has asked");
+            let found = [asked.may_go().await, asked.may_go().await, asked.may_go().await];
+            assert_eq!((found, asked.is_late()), (expected, late), "{says} {hand_over}");
+            assert_eq!(gate.1.load(Ordering::SeqCst), 1);
+        };
+        check(true, 3_600, [true, true, true], false).await;
+        check(false, 3_600, [false, false, false], false).await;
+        check(true, 0, [true, false, false], true).await;
+        check(false, 0, [false, false, false], false).await;
+    }
+}

@@ -97,3 +97,48 @@ fn usual(why: String, reply: &Reply, now: i64) -> Judged {
         _ => Judged::well(Fared::Refused(why)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Only a status of success is a yes, whatever else is said, and nothing that is said gets into a log but codes.
+        #[test]
+        fn whatever_is_answered_has_an_outcome(
+            status in 200_u16..600,
+            error in "[ -~]{0,80}",
+            body in prop_oneof![
+                Just(String::new()),
+                r#"\{"ErrorCode": (-?[0-9]{1,20}|"x"|null), "Message": "ann@example\.com"\}"#,
+                r"\PC{0,60}",
+            ],
+        ) {
+            let mut headers = HeaderMap::new();
+            for name in ["x-amzn-errortype", "x-ratelimit-reset", "retry-after"] {
+                headers.insert(name, HeaderValue::from_str(&error).unwrap());
+            }
+            let reply = Reply { status, headers, body: body.into() };
+            let token = HeaderValue::from_static("t");
+            let providers: [Box<dyn Provider>; 3] = [
+                Box::new(Ses::new("k".to_owned(), "s".into(), "eu-west-1".to_owned(), None, None)),
+                Box::new(Postmark { host: "h".to_owned(), token: token.clone(), stream: None }),
+                Box::new(SendGrid { host: "h".to_owned(), key: token }),
+            ];
+            for provider in providers {
+                let why = match provider.judge(&reply, 1_800_000_000_000).fared {
+                    Fared::Accepted => {
+                        prop_assert!(status < 300, "{provider:?} {status}");
+                        continue;
+                    }
+                    Fared::Gone(why) | Fared::Refused(why) | Fared::Later(why) | Fared::Unknown(why) => why,
+                };
+                prop_assert!(why.starts_with(&status.to_string()) && why.len() <= 70, "{why}");
+                prop_assert!(!why.contains('@'), "{why}");
+            }
+        }
+    }
+}

@@ -279,6 +279,8 @@ impl Said {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn common() -> Common {
@@ -343,6 +345,16 @@ mod tests {
         check("sendgrid://s3cret%0d%0ax@api.sendgrid.com", "control character");
         check("sendgrid://s3crét@api.sendgrid.com?tls_name=x", "`tls_name` is none of");
         check("smtp://mail.example.com\nsmtps://mail.example.com", "way 2: another one is called");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_stands_there_is_a_way_or_a_complaint(
+            scheme in "smtp|smtps|smtp\\+plain|ses|postmark|sendgrid|\\PC{0,6}",
+            rest in "(//)?\\PC{0,20}(:\\PC{0,8})?(@\\PC{0,20})?(:[0-9]{0,6})?(\\?\\PC{0,30})?",
+        ) {
+            drop(parse(&format!("{scheme}:{rest}"), &common()));
+        }
     }
 
     #[test]

@@ -145,7 +145,7 @@ pub enum Command {
     /// Make the keys that mails are signed with, and show what has to stand in the DNS
     #[command(after_help = mail::DKIM)]
     Dkim(Dkim),
-    /// Show the keys by which those who are called see who calls
+    /// Show the keys by which those who are called see who calls, and call an address to see whether it arrives
     #[command(after_help = hooks::HOOKS)]
     Hooks(Hooks),
     /// Make the key by which browsers know the house

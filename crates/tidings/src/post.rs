@@ -47,6 +47,9 @@ pub fn open(config: &Config, data: &DataDir, outbox: Arc<Outbox>) -> anyhow::Res
     let mailer = config.mail.as_ref().map(|mail| mailer(mail, hand_over)).transpose()?;
     let pusher = pusher(&config.push, hand_over)?;
     let caller = caller(&config.hooks, hand_over)?;
+    if let Some(caller) = &caller {
+        tracing::info!(%caller, "hooks are called");
+    }
     let is_copy = config.demo && pusher.is_none();
     let web = if is_copy { Some(demo(data)?) } else { config.push.web.clone() };
     let public = web.as_ref().map(|web| public(&web.key)).transpose()?;
@@ -56,7 +59,7 @@ pub fn open(config: &Config, data: &DataDir, outbox: Arc<Outbox>) -> anyhow::Res
 }
 
 /// Who calls hooks, if any is to be called.
-fn caller(hooks: &Hooks, hand_over: Duration) -> anyhow::Result<Option<Caller>> {
+pub fn caller(hooks: &Hooks, hand_over: Duration) -> anyhow::Result<Option<Caller>> {
     let Hooks { channels, keys, ca, hosts } = hooks.clone();
     if channels.is_empty() {
         return Ok(None);
@@ -64,7 +67,6 @@ fn caller(hooks: &Hooks, hand_over: Duration) -> anyhow::Result<Option<Caller>> 
     let trust = trust(ca.as_deref()).context("`hooks.ca`")?;
     let settings = hooks::Settings { hooks: channels, keys, hosts, per_second: None, trust, hand_over };
     let caller = Caller::new(&settings, Clock::real(0)).map_err(|why| anyhow!("`hooks.secret`: {why}"))?;
-    tracing::info!(%caller, "hooks are called");
     Ok(Some(caller))
 }
 

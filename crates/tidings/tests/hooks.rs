@@ -36,7 +36,7 @@ impl Running {
         } else {
             Box::new(child.stdout.take().unwrap())
         };
-        let (sender, lines) = mpsc::channel();
+        let (sender, lines) = mpsc::sync_channel(10_000);
         std::thread::spawn(move || {
             for line in BufReader::new(said).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
@@ -134,6 +134,17 @@ fn a_receiver_believes_what_it_is_called_with_and_one_that_is_gone_is_not_called
     fs::write(folder.path().join("catalogue/catalogue.yaml"), text).unwrap();
     let house = Running::start(site.command(&["up", "--catalogue", "catalogue"]), true);
     house.line("ready");
+    let test = |path: &str, channel: &str| {
+        let address = format!("https://127.0.0.1:{port}{path}");
+        let output = site.command(&["hooks", "test", &address, "--channel", channel]).output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!said.contains(path) && !said.contains(SECRET), "{said}");
+        (output.status.code(), receiver.json()["believed"].clone(), said)
+    };
+    let (code, believed, said) = test("/test", "webhook");
+    assert!(code == Some(0) && believed == true && said.starts_with("accepted as <"), "{said}");
+    let (code, believed, said) = test("/test", "chat");
+    assert!(code == Some(1) && believed == false && said.contains("refused: 401"), "{said}");
     let at = |path: &str| format!("https://127.0.0.1:{port}{path}");
     site.said(&["person", "ann", &format!("webhook={}", at("/ann"))]);
     site.said(&["person", "ben", &format!("webhook={}", at("/gone"))]);

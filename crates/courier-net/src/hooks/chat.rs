@@ -90,10 +90,9 @@ fn plain(text: &str, most: usize) -> String {
             plain.push('…');
             break;
         }
-        if escaped.is_empty() {
-            plain.push(c);
-        } else {
-            plain.push_str(escaped);
+        match escaped {
+            "" => plain.push(c),
+            _ => plain.push_str(escaped),
         }
         if parted {
             plain.push(NOTHING);

@@ -5,6 +5,7 @@ use std::{
     fs,
     process::Command,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -33,6 +34,9 @@ const REGION: &str = "eu-west-1";
 const SECRET: &str = "wJalr/UtnFEMI+K7MDENG/bPxRfi=";
 const TOKEN: &str = "s3cret-token";
 
+/// A mail, and what it is traced by.
+type Made = (Vec<u8>, String);
+
 /// What one provider takes, by its documentation.
 #[derive(Clone, Copy)]
 struct Sort {
@@ -45,7 +49,7 @@ struct Sort {
     /// What is wrong with a request, if anything is.
     wrong: fn(&Seen) -> Option<Answer>,
     /// The mail that it would send, and what it keeps to trace it by.
-    mail: fn(&Seen) -> Result<(Vec<u8>, String), String>,
+    mail: fn(&Seen) -> Result<Made, String>,
 }
 
 const SORTS: [Sort; 3] = [
@@ -256,7 +260,7 @@ impl Provider {
     }
 }
 
-fn mailer(ways: &str, authorities: &[&[u8]], hand_over: std::time::Duration) -> Mailer {
+fn mailer(ways: &str, authorities: &[&[u8]], hand_over: Duration) -> Mailer {
     let trust = Trust::new(Some(&authorities.concat())).unwrap();
     let common = Common { ehlo: "house.example".to_owned(), hand_over, trust };
     Mailer::new(ways::parse(ways, &common).unwrap(), Signer::default(), hand_over)
@@ -426,7 +430,7 @@ async fn who_says_nothing_may_have_it() {
     for sort in SORTS {
         let provider = Provider::start(sort, "h2").await;
         provider.answers(Answer::Hangs);
-        let courier = mailer(&provider.way(), &[provider.fake.ca()], std::time::Duration::from_secs(10));
+        let courier = mailer(&provider.way(), &[provider.fake.ca()], Duration::from_secs(10));
         let told = handed(&courier, &message(1, "ann@mail.example")).await;
         assert_eq!(told, ("unknown: no reply for 2 s".to_owned(), 1), "{}", sort.name);
     }
@@ -464,6 +468,13 @@ async fn one_provider_stands_in_for_another() {
     first.answers(Answer::Breaks(h2::Reason::INTERNAL_ERROR));
     let (told, asked) = hand(&courier, 5).await;
     assert!(told.starts_with("unknown: ") && asked == 1, "{told}");
+    assert_eq!(second.seen().len(), 3);
+    // Nor does it where too much time has passed since the gate was asked, so that the claim could end meanwhile.
+    first.answers(Answer::says(503, &json!({})));
+    let trust = Trust::new(Some(&authorities.concat())).unwrap();
+    let common = Common { ehlo: "house.example".to_owned(), hand_over: HAND_OVER, trust };
+    let late = Mailer::new(ways::parse(&ways, &common).unwrap(), Signer::default(), Duration::ZERO);
+    assert_eq!(hand(&late, 5).await, ("not now: a: 503".to_owned(), 1));
     assert_eq!(second.seen().len(), 3);
     // And a no of the gate is one for all of them.
     let gate = Says { no: true, ..Says::default() };

@@ -1,4 +1,4 @@
-//! What operators of hooks ask for: the keys that receivers are told.
+//! What operators of hooks ask for: the keys that receivers are told, and whether a call arrives.
 
 use clap::{Args, Subcommand};
 
@@ -7,8 +7,10 @@ Each tenant has a key of its own for each hook that is signed, made of `hooks.se
 the same. To change it: put a new secret before the old one, tell the receivers their new keys, and take the old secret \
 away when all of them have it. Until then each call is signed by both.
 
-Example:
-  tidings hooks secret main";
+Examples:
+  tidings hooks secret main
+  tidings hooks test https://hooks.example.org/ann
+  tidings hooks test https://chat.example.org/services/T0/B0/x --channel chat";
 
 #[derive(Debug, Args)]
 pub struct Hooks {
@@ -23,6 +25,15 @@ pub enum HooksWhat {
         /// Whose calls
         #[arg(value_name = "TENANT")]
         tenant: String,
+        /// The hook
+        #[arg(long, value_name = "NAME", default_value = "webhook")]
+        channel: String,
+    },
+    /// Call an address once, and say what became of it
+    Test {
+        /// Where
+        #[arg(value_name = "ADDRESS")]
+        address: String,
         /// The hook
         #[arg(long, value_name = "NAME", default_value = "webhook")]
         channel: String,

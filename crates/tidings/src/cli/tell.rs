@@ -26,8 +26,8 @@ Examples:
 
 pub const PERSON: &str = "\
 Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true), \
-place (degrees north and east, 52.5,13.4) and email_plan (of several plans that a kind offers, the one by \
-which they want their mail). An empty value takes the field away.
+place (degrees north and east, 52.5,13.4), email_plan (of several plans that a kind offers, the one by \
+which they want their mail), and webhook and chat (where those are called). An empty value takes the field away.
 
 Examples:
   tidings person ann name=Ann zone=Europe/Berlin email=ann@example.org

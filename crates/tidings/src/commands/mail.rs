@@ -104,6 +104,11 @@ pub fn send_test(config: &Config, asked: &SendTest, out: Out) -> Result<(), Fail
     let message = test_message(config, asked);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let handed = runtime.block_on(mailer.hand(&message, &Open)).context("send")?;
+    ended(handed, &message, out)
+}
+
+/// What became of one that was sent to see whether it arrives. Its failure is the answer.
+pub(super) fn ended(handed: Handed, message: &Message, out: Out) -> Result<(), Failure> {
     let why = match handed {
         Handed::Accepted => {
             if out.json {
@@ -119,13 +124,17 @@ pub fn send_test(config: &Config, asked: &SendTest, out: Out) -> Result<(), Fail
     Err(Failure::Failed(anyhow::anyhow!(why)))
 }
 
-fn test_message(config: &Config, asked: &SendTest) -> Message {
-    // By chance, for no Ready is behind it.
+/// The id of a Ready that never was.
+pub(super) fn by_chance() -> ReadyId {
     let half = || RandomState::new().hash_one(std::process::id()).to_be_bytes();
     let mut id = [0; 16];
     id[..8].copy_from_slice(&half());
     id[8..].copy_from_slice(&half());
-    let ready = ReadyId(id);
+    ReadyId(id)
+}
+
+fn test_message(config: &Config, asked: &SendTest) -> Message {
+    let ready = by_chance();
     let text = "This mail was sent to see whether mails of this house arrive. If you read it, they do.";
     Message {
         tenant: config.tenant.clone(),
@@ -145,8 +154,8 @@ fn test_message(config: &Config, asked: &SendTest) -> Message {
     }
 }
 
-/// Nobody else sends this mail.
-struct Open;
+/// Nobody else sends this message.
+pub(super) struct Open;
 
 #[async_trait]
 impl Gate for Open {
