@@ -112,7 +112,10 @@ fn what_is_no_report_is_none() {
          Auto-Submitted: auto-replied\r\n\r\nI am away. 550 5.1.1 user unknown.\r\n";
     let said = "Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: text/plain\r\n\r\n\
          Action: failed\r\nStatus: 5.1.1\r\n--x--\r\n";
-    for text in ["", "\r\n", "hello", away, said] {
+    // A receipt that it was read has the same form.
+    let receipt =
+        report("disposition-notification", "message/disposition-notification", "Action: failed", WHOLE);
+    for text in ["", "\r\n", "hello", away, said, &receipt] {
         assert_eq!(mail(text.as_bytes()), Letter::NoReport, "{text}");
     }
 }
