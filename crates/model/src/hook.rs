@@ -63,6 +63,6 @@ mod tests {
             assert_eq!(Channel::parse(channel.name()), Some(channel));
             assert!(channel.name().bytes().all(|byte| byte.is_ascii_lowercase()), "{channel}");
         }
-        assert_eq!((Channel::parse("pager"), Hook::parse("email")), (None, None));
+        assert_eq!((Channel::parse("emial"), Hook::parse("email")), (None, None));
     }
 }

@@ -6,7 +6,7 @@ use model::Millis;
 use serde_json::{Value, json};
 
 use super::{GOOD, MJML, parse_with, said};
-use crate::{Catalogue, Row, RowChange};
+use crate::{Catalogue, PROFILE_FIELDS, Row, RowChange, problem::one_of};
 
 pub const SOURCES: &str = r#"
 sources:
@@ -62,7 +62,7 @@ const SLIPS: &[(&str, &str, &str)] = &[
     ("person: key", "person: before.id", "27:13: there is no `before`; did you mean `record`?"),
     ("version: record.offset", "version: record.ofset", "28:21: `record` has no `ofset`; did you mean `offset`?"),
     ("zone: row.tz", "zon: row.tz", "29:12: there is no field `zon`; did you mean `zone`?"),
-    ("    data: {zone: row.tz, email: row.contact.mail}\n", "", "26:12: `tells: profile` needs `data`; it has `zone`, `email`, `name`, `language`, `email_off`, `email_plan`, `push_off`, `push_plan`, `place`, `quiet`, `webhook`, `webhook_off`, `webhook_plan`, `chat`, `chat_off` or `chat_plan`"),
+    ("    data: {zone: row.tz, email: row.contact.mail}\n", "", "26:12: `tells: profile` needs `data`; it has FIELDS"),
     ("title: row.title", "titel: row.title", "11:7: there is no field `titel`; did you mean `title`?"),
     ("row.out | micros", "row.out | micro", "14:22: there is no filter `micro`; did you mean `micros`?"),
     ("when: not row.ended_at", "when: '\"x\"'", "20:12: a condition must be true or false, this is text; say what about it: `\"x\" is defined`, or compare it"),
@@ -82,7 +82,9 @@ fn slips_in_sources_are_found_where_they_are() {
         // First, so that the lines are these.
         let text = format!("{}{}", text.trim_start(), GOOD.trim_start());
         let found = said(parse_with(&text, MJML));
-        if found != *expected {
+        // Every hook has some.
+        let expected = expected.replace("FIELDS", &one_of(PROFILE_FIELDS));
+        if found != expected {
             wrong.push(format!("`{piece}` became `{by}`\n  expected {expected:?}\n  found    {found:?}"));
         }
     }
