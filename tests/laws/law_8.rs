@@ -64,6 +64,7 @@ impl Life {
             morning_on: dice.of(&["", "", "[sun, wed]"]),
             morning_zone: dice.of(&["person", "person", "America/New_York"]),
             look_back_days: 1 + dice.below(19),
+            unsure: "later",
         };
         Self::with(dice, knobs)
     }

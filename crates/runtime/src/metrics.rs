@@ -5,7 +5,7 @@ use prometheus::{
     Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
-pub use prometheus::{GaugeVec as Measures, IntGaugeVec as Gauges};
+pub use prometheus::{GaugeVec as Measures, IntCounterVec as Counters, IntGaugeVec as Gauges};
 
 /// All metrics of one house. Cheap to clone.
 #[derive(Clone, Default)]

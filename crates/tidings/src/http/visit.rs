@@ -12,8 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use prometheus::IntCounterVec;
-use runtime::metrics::Metrics;
+use runtime::metrics::{Counters, Metrics};
 use wire::{
     token::Secret,
     visit::{self, Visit, Visited},
@@ -63,7 +62,7 @@ const AHEAD: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
 #[derive(Debug)]
 pub struct Visits {
     secret: Secret,
-    counted: IntCounterVec,
+    counted: Counters,
 }
 
 impl Visits {

@@ -61,7 +61,8 @@ async fn browsers_are_shown_what_lies_in_the_outbox() {
     let web = web::Settings { hosts: vec![service.host().to_owned()], ..web };
     let copies = Copies::new(Push { web: Some(web), ca: Some(ca), ..Push::default() }).unwrap();
     let outbox = Arc::new(Outbox::open(&folder.path().join("outbox")).unwrap());
-    let post = Post { mailer: None, pusher: None, copies: Some(copies), outbox: outbox.clone() };
+    let post =
+        Post { mailer: None, pusher: None, caller: None, copies: Some(copies), outbox: outbox.clone() };
 
     let subscribed = service.subscribe(&known).unwrap();
     let device =

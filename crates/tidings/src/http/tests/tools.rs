@@ -14,12 +14,13 @@ use model::{
     limits::DAY_MS,
     returns::{AddressHash, Slip, Sort},
 };
+use runtime::metrics::Metrics;
 use serde_json::{Value, json};
 use store::StateKey;
 use topic::{NewRecord, Topics as _};
 use wire::{token::Secret, topics};
 
-use super::{Answer, App, Counts, Desk, Door, Pages, Unsubscribe, door, router};
+use super::{Answer, App, Counts, Desk, Door, Pages, Unsubscribe, Visits, door, router};
 use crate::{preview::Studio, testing::SECRET};
 
 impl Door {
