@@ -208,7 +208,7 @@ fn only_return_paths_are_taken() {
         format!("complaints@{DOMAIN}@example.org"),
         format!("@{DOMAIN}"),
         DOMAIN.to_owned(),
-        word.clone(),
+        word,
         "ann@example.org".to_owned(),
         String::new(),
     ] {
