@@ -61,5 +61,5 @@ impl<T: Default> Hosts<T> {
 
 /// As much of a service as this is used; ten times as many may wait for their turn.
 pub(crate) fn lane(per_second: Option<f64>, at_once: usize, times: Times) -> Arc<Lane> {
-    Lane::new(Width { at_once, waiting: at_once * 10, wait: times.wait, per_second })
+    Lane::new(Width { at_once, waiting: at_once * 10, wait: times.wait, per_second, ramp: None })
 }

@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::pace::{Pace, Wait, Went};
+use crate::pace::{Pace, Ramp, Wait, Went};
 
 /// How many of anything.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,7 @@ pub(crate) struct Width {
     /// How long each of them waits.
     pub wait: Duration,
     pub per_second: Option<f64>,
+    pub ramp: Option<Ramp>,
 }
 
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl Lane {
     pub fn new(width: Width) -> Arc<Self> {
         Arc::new(Self {
             width,
-            pace: Mutex::new(Pace::new(width.per_second)),
+            pace: Mutex::new(Pace::new(width.per_second, width.ramp)),
             watch: Stopwatch::start(),
             permits: Arc::new(Semaphore::new(width.at_once)),
             waiting: AtomicUsize::new(0),
@@ -58,10 +59,11 @@ impl Lane {
                 Ok(()) => return Ok(Turn { lane: self.clone(), spread, went: Went::Nowhere }),
                 Err(Wait::Pause(ms)) => return Err(format!("it is left alone for {} s", ms.div_ceil(1_000))),
                 Err(Wait::Rate(ms)) => {
-                    if self.watch.elapsed() - begun > self.width.wait {
+                    let wait = Duration::from_millis(ms);
+                    if self.watch.elapsed() - begun + wait > self.width.wait {
                         return Err("its rate is used up".to_owned());
                     }
-                    retry::wait(Duration::from_millis(ms)).await;
+                    retry::wait(wait).await;
                 }
             }
         }
@@ -147,7 +149,8 @@ impl Drop for Waiting<'_> {
 mod tests {
     use super::*;
 
-    const NARROW: Width = Width { at_once: 1, waiting: 1, wait: Duration::from_millis(50), per_second: None };
+    const NARROW: Width =
+        Width { at_once: 1, waiting: 1, wait: Duration::from_millis(50), per_second: None, ramp: None };
 
     #[tokio::test]
     async fn who_waited_for_nothing_hears_it_before_it_goes() {

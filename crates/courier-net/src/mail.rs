@@ -35,6 +35,8 @@ pub struct Way {
     name: String,
     /// Its share of the mails, beside those of the others; without one it is asked when no other takes a mail.
     weight: u32,
+    /// Whose mails it takes, by their receivers' domains; without any, all.
+    domains: Vec<String>,
     destination: Destination,
 }
 
@@ -56,11 +58,22 @@ struct Item<'a> {
 impl Way {
     pub fn smtp(name: &str, weight: u32, server: Server, limits: Limits) -> Self {
         let destination = Destination::Smtp(smtp::Destination::new(server, limits));
-        Self { name: name.to_owned(), weight, destination }
+        Self { name: name.to_owned(), weight, domains: Vec::new(), destination }
     }
 
     pub(crate) fn provider(name: &str, weight: u32, destination: providers::Destination) -> Self {
-        Self { name: name.to_owned(), weight, destination: Destination::Provider(destination) }
+        let destination = Destination::Provider(destination);
+        Self { name: name.to_owned(), weight, domains: Vec::new(), destination }
+    }
+
+    /// The same way for these domains alone, if there are any.
+    #[must_use]
+    pub fn only_for(self, domains: Vec<String>) -> Self {
+        Self { domains, ..self }
+    }
+
+    fn is_for(&self, domain: &str) -> bool {
+        self.domains.is_empty() || self.domains.iter().any(|own| own == domain)
     }
 
     pub fn name(&self) -> &str {
@@ -118,10 +131,14 @@ impl Mailer {
         Self { ways, signer: Arc::new(signer), hand_over, unsigned: Mutex::default() }
     }
 
-    /// The ways in the order in which they are asked: by lot, but a mail draws the same lots each time.
-    fn ways_of(&self, ready: ReadyId) -> Vec<&Way> {
-        let mut ways: Vec<(f64, &Way)> = self.ways.iter().map(|way| (lot(way, ready), way)).collect();
+    /// The ways in the order in which they are asked: those for the receiver's domain first, and else by lot, but a mail
+    /// draws the same lots each time.
+    fn ways_of(&self, ready: ReadyId, domain: &str) -> Vec<&Way> {
+        let domain = domain.to_ascii_lowercase();
+        let own = self.ways.iter().filter(|way| way.is_for(&domain));
+        let mut ways: Vec<(f64, &Way)> = own.map(|way| (lot(way, ready), way)).collect();
         ways.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        ways.sort_by_key(|(_, way)| way.domains.is_empty());
         ways.into_iter().map(|(_, way)| way).collect()
     }
 
@@ -182,7 +199,7 @@ impl Courier for Mailer {
         let item = Item { message, mail, written: &written, bytes: &bytes };
         let mut why = "there is no way for mail".to_owned();
         let gate = Asked::new(gate, self.hand_over);
-        for way in self.ways_of(message.ready) {
+        for way in self.ways_of(message.ready, &domain_of(&written.to)) {
             match way.bring(&item, &gate).await {
                 // It may have been sent had there been more time; it was not.
                 Brought::Here(Handed::Stopped) if gate.is_late() => break,
@@ -199,5 +216,31 @@ impl Courier for Mailer {
     /// Neither SMTP nor any of the providers has a question for this.
     async fn outcome(&self, _channel: Channel, _message_id: &str) -> Result<Outcome, CourierError> {
         Ok(Outcome::CannotTell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ways::{self, Common, Trust};
+
+    #[test]
+    fn ways_for_a_domain_come_first_and_take_no_others() {
+        let text = "smtp://a.example?weight=0\nsmtp://b.example?domains=gmx.example,Web.Example&weight=0\n\
+                    smtp://c.example?weight=5&warm_up=2026-01-01";
+        let trust = Trust::new(None).unwrap();
+        let common = Common { ehlo: "x.example".to_owned(), hand_over: Duration::from_secs(1), trust };
+        let mailer =
+            Mailer::new(ways::parse(text, &common).unwrap(), Signer::default(), Duration::from_secs(1));
+        let check = |domain: &str, expected: [&str; 2]| {
+            let ways = mailer.ways_of(ReadyId([7; 16]), domain);
+            let names: Vec<&str> = ways.iter().map(|way| way.name()).collect();
+            assert_eq!(names[..2], expected, "{domain}");
+            assert_eq!(ways.len(), if expected[0] == "b.example" { 3 } else { 2 }, "{domain}");
+        };
+        check("gmx.example", ["b.example", "c.example"]);
+        check("WEB.example", ["b.example", "c.example"]);
+        check("mail.gmx.example", ["c.example", "a.example"]);
+        check("other.example", ["c.example", "a.example"]);
     }
 }

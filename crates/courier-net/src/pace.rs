@@ -4,6 +4,14 @@
 /// The first pause, and the longest.
 const PAUSE_MS_FIRST: u64 = 2_000;
 const PAUSE_MS_MAX: u64 = 600_000;
+const DAY_MS: i64 = 86_400_000;
+const DAY_SECONDS: f64 = 86_400.0;
+/// After so many doublings there is nothing left to get used to.
+const RAMP_DAYS_MAX: i32 = 30;
+/// Of what may go out while one gets used to it, an hour's may go at once.
+const RAMP_BURST_SECONDS: f64 = 3_600.0;
+/// Who may not send at all asks again after so long.
+const CLOSED_MS: u64 = 3_600_000;
 
 /// Instants are milliseconds of a clock that never goes back.
 #[derive(Debug)]
@@ -20,9 +28,29 @@ pub(crate) struct Pace {
 /// So many a second, and as many at once.
 #[derive(Debug)]
 struct Bucket {
-    per_second: f64,
+    per_second: Option<f64>,
+    ramp: Option<Ramp>,
     left: f64,
     filled: u64,
+}
+
+/// How a new address is got used to: so many on its first day, and each day twice as many. It is a function of the date
+/// alone, so a restart forgets nothing of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ramp {
+    /// Milliseconds from its first day to the start of our clock; negative if that day is still to come.
+    pub age_ms: i64,
+    pub first_day: f64,
+}
+
+impl Ramp {
+    /// How many a second; nothing before its first day.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+    fn per_second(self, now: u64) -> f64 {
+        let age = self.age_ms.saturating_add(i64::try_from(now).unwrap_or(i64::MAX));
+        let days = i32::try_from(age.div_euclid(DAY_MS)).unwrap_or(i32::MAX);
+        if age < 0 { 0.0 } else { self.first_day * 2_f64.powi(days.min(RAMP_DAYS_MAX)) / DAY_SECONDS }
+    }
 }
 
 /// How something fared that had gone out.
@@ -45,8 +73,12 @@ pub(crate) enum Wait {
 }
 
 impl Pace {
-    pub fn new(per_second: Option<f64>) -> Self {
-        let bucket = per_second.map(|per_second| Bucket { per_second, left: per_second.max(1.0), filled: 0 });
+    pub fn new(per_second: Option<f64>, ramp: Option<Ramp>) -> Self {
+        let is_bounded = per_second.is_some() || ramp.is_some();
+        let bucket = is_bounded.then(|| {
+            let empty = Bucket { per_second, ramp, left: 0.0, filled: 0 };
+            Bucket { left: empty.rate(0).1, ..empty }
+        });
         Self { strikes: 0, until: 0, is_asking: false, bucket }
     }
 
@@ -91,13 +123,25 @@ impl Pace {
 }
 
 impl Bucket {
+    /// How many a second, and at most at once.
+    fn rate(&self, now: u64) -> (f64, f64) {
+        let own =
+            self.per_second.map_or((f64::MAX, f64::MAX), |per_second| (per_second, per_second.max(1.0)));
+        let Some(ramp) = self.ramp else { return own };
+        let per_second = ramp.per_second(now);
+        let most = if per_second > 0.0 { (per_second * RAMP_BURST_SECONDS).max(1.0) } else { 0.0 };
+        (own.0.min(per_second), own.1.min(most))
+    }
+
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn take(&mut self, now: u64) -> Result<(), u64> {
         let passed = now.saturating_sub(self.filled) as f64 / 1_000.0;
-        self.left = (self.left + passed * self.per_second).min(self.per_second.max(1.0));
+        let (per_second, most) = self.rate(now);
+        self.left = (self.left + passed * per_second).min(most);
         self.filled = now;
         if self.left < 1.0 {
-            return Err(((1.0 - self.left) / self.per_second * 1_000.0).ceil() as u64);
+            let wait = ((1.0 - self.left) / per_second * 1_000.0).ceil();
+            return Err(if wait.is_finite() { wait as u64 } else { CLOSED_MS });
         }
         self.left -= 1.0;
         Ok(())
@@ -110,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_slow_destination_is_left_alone_and_then_asked_by_one() {
-        let mut pace = Pace::new(None);
+        let mut pace = Pace::new(None, None);
         assert_eq!(pace.take(0), Ok(()));
         assert_eq!(pace.take(0), Ok(()), "who takes is given more than one at a time");
         pace.note(10, Went::Slow(None), 0);
@@ -128,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_destination_that_names_its_pause_gets_it() {
-        let mut pace = Pace::new(None);
+        let mut pace = Pace::new(None, None);
         pace.note(0, Went::Slow(Some(30_000)), 7_501);
         assert_eq!(pace.take(0), Err(Wait::Pause(30_001)), "and a little more, by what spreads them");
         let mut at = 0;
@@ -141,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_went_nowhere_gives_its_turn_back() {
-        let mut pace = Pace::new(None);
+        let mut pace = Pace::new(None, None);
         pace.note(0, Went::Slow(None), 0);
         assert_eq!(pace.take(2_000), Ok(()));
         pace.note(2_001, Went::Nowhere, 0);
@@ -149,8 +193,33 @@ mod tests {
     }
 
     #[test]
+    fn a_new_address_is_got_used_to_by_the_date_alone() {
+        let day = u64::try_from(DAY_MS).unwrap();
+        let pace = |age_ms: i64, per_second| Pace::new(per_second, Some(Ramp { age_ms, first_day: 240.0 }));
+        let taken = |pace: &mut Pace, now| (0..10_000).take_while(|_| pace.take(now).is_ok()).count();
+        let check = |age_ms, per_second, now, expected| {
+            let mut pace = pace(age_ms, per_second);
+            assert_eq!(taken(&mut pace, now), expected, "{age_ms} {per_second:?} {now}");
+            pace
+        };
+        check(-1, None, 0, 0);
+        // An hour's on the first day, twice that on the second, also for who was started only then.
+        let mut first = check(0, None, 0, 10);
+        assert_eq!(first.take(0), Err(Wait::Rate(360_000)), "then one each six minutes");
+        assert_eq!(taken(&mut first, 3_600_000), 10);
+        assert_eq!(taken(&mut first, day), 20);
+        check(DAY_MS, None, 0, 20);
+        check(3 * DAY_MS + 5, None, 0, 80);
+        check(3 * DAY_MS, Some(2.0), 0, 2);
+        check(400 * DAY_MS, Some(50.0), 0, 50);
+        assert_eq!(pace(-DAY_MS, None).take(0), Err(Wait::Rate(CLOSED_MS)));
+        let a_day: usize = (0..24).map(|hour| taken(&mut first, 5 * day + hour * 3_600_000)).sum();
+        assert!((7_600..=7_680).contains(&a_day), "{a_day} on the sixth day, wanted 32 times 240");
+    }
+
+    #[test]
     fn so_many_a_second_and_no_more() {
-        let mut pace = Pace::new(Some(10.0));
+        let mut pace = Pace::new(Some(10.0), None);
         let taken = |pace: &mut Pace, now| (0..100).take_while(|_| pace.take(now).is_ok()).count();
         assert_eq!(taken(&mut pace, 0), 10);
         assert_eq!(pace.take(0), Err(Wait::Rate(100)));

@@ -13,6 +13,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use crate::pace::Ramp;
 pub(crate) use connection::Letter;
 pub use destination::Limits;
 pub(crate) use destination::{Brought, Destination};

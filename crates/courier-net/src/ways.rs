@@ -11,6 +11,7 @@
 
 use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
+use runtime::Clock;
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject as _},
@@ -19,10 +20,11 @@ use tokio_rustls::TlsConnector;
 use url::Url;
 
 use crate::{
+    dkim,
     http::secret,
     mail::Way,
     providers::{Destination, Postmark, Provider, SendGrid, Ses},
-    smtp::{Limits, Login, Server, Times, Tls},
+    smtp::{Limits, Login, Ramp, Server, Times, Tls},
 };
 
 /// The largest number that makes sense for any of the settings.
@@ -31,7 +33,10 @@ const NUMBER_MAX: f64 = 1_000_000.0;
 const SCHEMES: &str = "`smtp`, `smtps`, `smtp+plain`, `ses`, `postmark` and `sendgrid`";
 
 /// What can be said behind the question mark of any way.
-const WORDS: [&str; 5] = ["name", "weight", "connections", "waiting", "per_second"];
+const WORDS: [&str; 8] =
+    ["name", "weight", "domains", "connections", "waiting", "per_second", "warm_up", "warm_up_first"];
+/// Mails of the first day, of a way that is got used to.
+const WARM_UP_FIRST: f64 = 200.0;
 /// And of one of these.
 const SMTP_WORDS: [&str; 2] = ["mails_each", "tls_name"];
 const SES_WORDS: [&str; 2] = ["endpoint", "configuration_set"];
@@ -133,13 +138,13 @@ fn way(line: &str, common: &Common) -> Result<Way, String> {
         _ => said.count("weight")?.map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)),
     };
     let name = said.word("name").unwrap_or_else(|| host.clone());
-    let limits = limits(&said)?;
+    let (limits, domains) = (limits(&said)?, said.domains()?);
     if own == SMTP_WORDS {
-        return Ok(Way::smtp(&name, weight, server(&url, &said, host, common)?, limits));
+        return Ok(Way::smtp(&name, weight, server(&url, &said, host, common)?, limits).only_for(domains));
     }
     let provider = provider(&url, &said, &host)?;
     let destination = Destination::new(provider, limits, &common.trust, common.hand_over);
-    Ok(Way::provider(&name, weight, destination))
+    Ok(Way::provider(&name, weight, destination).only_for(domains))
 }
 
 fn limits(said: &Said) -> Result<Limits, String> {
@@ -151,6 +156,7 @@ fn limits(said: &Said) -> Result<Limits, String> {
             .map_or(usual.mails_each, |n| u32::try_from(n).unwrap_or(u32::MAX)),
         waiting: said.count("waiting")?.unwrap_or(usual.waiting),
         per_second: said.number("per_second")?,
+        ramp: said.ramp()?,
         ..usual
     })
 }
@@ -264,6 +270,24 @@ impl Said {
         self.0.iter().find(|(other, _)| other == word).map(|(_, value)| value.clone())
     }
 
+    /// The domains whose mails a way takes.
+    fn domains(&self) -> Result<Vec<String>, String> {
+        let text = self.word("domains").unwrap_or_default();
+        let names = text.split(',').filter(|name| !name.is_empty());
+        names.map(|name| host_of(&name.to_ascii_lowercase())).collect()
+    }
+
+    fn ramp(&self) -> Result<Option<Ramp>, String> {
+        let first_day = self.number("warm_up_first")?;
+        let Some(date) = self.word("warm_up") else {
+            let alone = first_day.map(|_| "`warm_up_first` goes with `warm_up`, a date".to_owned());
+            return alone.map_or(Ok(None), Err);
+        };
+        let since = dkim::folder::since(&date).ok_or("`warm_up` is a date, such as 2026-12-01")?;
+        let age_ms = Clock::real(0).now().saturating_sub(since.saturating_mul(1_000));
+        Ok(Some(Ramp { age_ms, first_day: first_day.unwrap_or(WARM_UP_FIRST) }))
+    }
+
     fn number(&self, word: &str) -> Result<Option<f64>, String> {
         let Some(text) = self.word(word) else { return Ok(None) };
         let number = text.parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= NUMBER_MAX);
@@ -331,6 +355,9 @@ mod tests {
         check("smtp://mail.example.com?connections=0", "`connections` is a whole number");
         check("smtp://mail.example.com?per_second=NaN", "`per_second` is a number");
         check("smtp://mail.example.com?weight=1&weight=2", "said twice");
+        check("smtp://mail.example.com?warm_up=soon", "`warm_up` is a date");
+        check("smtp://mail.example.com?warm_up_first=10", "`warm_up_first` goes with `warm_up`");
+        check("smtp://mail.example.com?domains=a.example,b c", "`b c` is no host");
         check("smtp://mail.example.com/inbox", "only `?`");
         check("ses://KEY@eu-west-1", "but not both");
         check("ses://eu-west-1", "a key and its secret");

@@ -27,10 +27,10 @@ pub(crate) struct Destination {
 
 impl Destination {
     pub fn new(provider: Box<dyn Provider>, limits: Limits, trust: &Trust, hand_over: Duration) -> Self {
-        let Limits { connections: at_once, waiting, wait, per_second, .. } = limits;
+        let Limits { connections: at_once, waiting, wait, per_second, ramp, .. } = limits;
         let times = Times::within(hand_over);
         let manner = Manner { times, guard: None, is_http2_only: false, idle: IDLE };
-        let lane = Lane::new(Width { at_once, waiting, wait, per_second });
+        let lane = Lane::new(Width { at_once, waiting, wait, per_second, ramp });
         Self { provider, limits, lane, client: Client::new(trust, manner) }
     }
 

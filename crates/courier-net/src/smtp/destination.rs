@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     lane::{Lane, Width},
-    pace::Went,
+    pace::{Ramp, Went},
 };
 
 /// How much of a server is used.
@@ -33,6 +33,7 @@ pub struct Limits {
     pub idle: Duration,
     /// Mails a second.
     pub per_second: Option<f64>,
+    pub ramp: Option<Ramp>,
 }
 
 impl Limits {
@@ -44,6 +45,7 @@ impl Limits {
         // Many servers close after half a minute.
         idle: Duration::from_secs(20),
         per_second: None,
+        ramp: None,
     };
 }
 
@@ -76,8 +78,8 @@ impl fmt::Debug for Idle {
 
 impl Destination {
     pub fn new(server: Server, limits: Limits) -> Self {
-        let Limits { connections: at_once, waiting, wait, per_second, .. } = limits;
-        let lane = Lane::new(Width { at_once, waiting, wait, per_second });
+        let Limits { connections: at_once, waiting, wait, per_second, ramp, .. } = limits;
+        let lane = Lane::new(Width { at_once, waiting, wait, per_second, ramp });
         Self { server, limits, lane, idle: Mutex::default() }
     }
 
