@@ -1,4 +1,4 @@
-//! Readys for the sender's room: persons who follow artists, works of these in their days, and for each person a Ready
+//! Readys for the sender's room: persons who follow authors, works of these in their days, and for each person a Ready
 //! of them. Who runs them through the room is [`crate::post`].
 
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl Letters {
         let mut subjects = Vec::new();
         for number in 0..self.works {
             let key = |of| StateKey::Subject(self.tenant.clone(), of);
-            subjects.push((key(artist(number)?), State::at(1, [("name", Some(Value::text("Mira Holm")))])));
+            subjects.push((key(author(number)?), State::at(1, [("name", Some(Value::text("Mira Holm")))])));
             subjects.push((key(work(number)?), state(number)?));
         }
         store.merge(subjects).await?;
@@ -81,7 +81,7 @@ impl Letters {
             store.merge(some.iter().enumerate().map(profile).collect()).await?;
             let mut enrolments = Vec::new();
             for number in 0..self.works {
-                let crowd = Crowd::Followers(artist(number)?);
+                let crowd = Crowd::Followers(author(number)?);
                 enrolments.extend(some.iter().map(|person| Enrolment {
                     tenant: self.tenant.clone(),
                     person: person.clone(),
@@ -160,7 +160,7 @@ impl Letters {
     }
 
     fn reason(&self, number: usize) -> anyhow::Result<Reason> {
-        Ok(Reason { kind: self.kind.clone(), because: Because::Follows(artist(number)?) })
+        Ok(Reason { kind: self.kind.clone(), because: Because::Follows(author(number)?) })
     }
 
     fn row(&self, number: usize) -> anyhow::Result<Row> {
@@ -194,16 +194,16 @@ pub fn phone(number: usize) -> Device {
     Device { id: "phone".to_owned(), platform: Platform::Ios, token: format!("{number:064x}") }
 }
 
-fn artist(number: usize) -> anyhow::Result<SubjectRef> {
-    Ok(SubjectRef::new(&format!("artist:{number}"))?)
+fn author(number: usize) -> anyhow::Result<SubjectRef> {
+    Ok(SubjectRef::new(&format!("author:{number}"))?)
 }
 
 fn work(number: usize) -> anyhow::Result<SubjectRef> {
-    Ok(SubjectRef::new(&format!("artwork:{number}"))?)
+    Ok(SubjectRef::new(&format!("work:{number}"))?)
 }
 
 fn state(number: usize) -> anyhow::Result<State> {
-    let page = format!("https://gallery.example/artwork/{number}");
+    let page = format!("https://press.example/work/{number}");
     Ok(State::at(
         1,
         [
@@ -211,7 +211,7 @@ fn state(number: usize) -> anyhow::Result<State> {
             ("medium", Some(Value::text("oil on canvas"))),
             ("image", Some(Value::text(&format!("{page}.jpg")))),
             ("page", Some(Value::text(&page))),
-            ("artist", Some(Value::Ref(artist(number)?))),
+            ("author", Some(Value::Ref(author(number)?))),
             ("published", Some(Value::Flag(true))),
         ],
     ))

@@ -1,4 +1,4 @@
-//! Mails to a real server: the gallery's, rendered, signed with RSA, journalled, accepted by Postfix's sink; beside the
+//! Mails to a real server: digests of some things with pictures, rendered, signed with RSA, journalled, accepted by Postfix's sink; beside the
 //! bare signatures on all cores, and beside a program that renders and sends them from Python and does nothing else.
 
 use std::{
@@ -39,23 +39,48 @@ use crate::{
 const RATIO_MIN: f64 = 0.6;
 const ROUNDS: usize = 3;
 /// Works of each mail.
-const WORKS: usize = 3;
+const WORKS: usize = 5;
 /// The first mails open connections and warm up what is kept, and are not counted.
 const WARM: usize = 200;
 /// About what of a mail's headers is signed.
 const SIGNED_BYTES: usize = 700;
 const HAND_OVER: Duration = Duration::from_secs(60);
-const DOMAIN: &str = "gallery.example";
+const DOMAIN: &str = "press.example";
+
+const CATALOGUE: &str = r"
+catalogue: bench
+subjects:
+  work: {title: text, image: url, page: url, medium: text, author: ref author, published: flag}
+  author: {name: text}
+kinds:
+  news:
+    on: work.published
+    to: {followers_of: author}
+    while: subject.published
+    says: '{{ author.name }} added “{{ subject.title }}”'
+    plans: [daily]
+plans:
+  daily:
+    channel: email
+    close: {daily: '09:00', zone: person}
+    look_back: 7d
+    from: Press <morning@press.example>
+    headline: '“{{ (items | first).name }}” and {{ count - 1 }} more'
+    template: digest.mjml
+    text: digest.txt
+    sections:
+      - {title: News, kinds: [news], most: 8, order: newest}
+";
 
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
     let sink = Sink::start().await?;
     let dir = tempfile::tempdir()?;
     progress(&format!("mail: the days of {size} persons are written"));
-    let told = (Channel::Email, "morning_mail", "artwork_published");
+    let told = (Channel::Email, "daily", "news");
     let letters = Letters::new(told, letters::phone, size.max(WARM), WORKS)?;
     let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), runtime::Clock::real(0))?;
     let store = Embedded::open(&dir.path().join("store"))?;
-    let mut desk = Desk::open(letters, gallery()?, Arc::new(topics), Arc::new(store)).await?;
+    let mut desk = Desk::open(letters, catalogue()?, Arc::new(topics), Arc::new(store)).await?;
     let courier: Arc<dyn Courier> = Arc::new(mailer(sink.port())?);
     let sample = sample(dir.path(), &mut desk).await?;
     let (_, mut readys) = desk.tell(WARM, courier.clone()).await?;
@@ -89,14 +114,12 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     })
 }
 
-fn gallery() -> anyhow::Result<Catalogue> {
+fn catalogue() -> anyhow::Result<Catalogue> {
     let read = |name: &str| match name {
-        "mail/morning.mjml" => Ok(include_str!("../../../examples/gallery/mail/morning.mjml").to_owned()),
-        "mail/morning.txt" => Ok(include_str!("../../../examples/gallery/mail/morning.txt").to_owned()),
-        _ => Err("is not the gallery's".to_owned()),
+        "digest.mjml" => Ok(include_str!("../mail/digest.mjml").to_owned()),
+        _ => Ok(include_str!("../mail/digest.txt").to_owned()),
     };
-    let text = include_str!("../../../examples/gallery/catalogue.yaml");
-    Catalogue::parse(text, "catalogue.yaml", &read).map_err(|wrong| anyhow!("{wrong}"))
+    Catalogue::parse(CATALOGUE, "bench.yaml", &read).map_err(|wrong| anyhow!("{wrong}"))
 }
 
 fn mailer(port: u16) -> anyhow::Result<Mailer> {

@@ -45,14 +45,14 @@ const HAND_OVER: Duration = Duration::from_secs(60);
 const CATALOGUE: &str = r"
 catalogue: bench
 subjects:
-  artwork: {title: text, image: url, page: url, medium: text, artist: ref artist, published: flag}
-  artist: {name: text}
+  work: {title: text, image: url, page: url, medium: text, author: ref author, published: flag}
+  author: {name: text}
 kinds:
-  artwork_published:
-    on: artwork.published
-    to: {followers_of: artist}
+  news:
+    on: work.published
+    to: {followers_of: author}
     while: subject.published
-    says: '{{ artist.name }} added “{{ subject.title }}”'
+    says: '{{ author.name }} added “{{ subject.title }}”'
     plans: [at_once]
 plans:
   at_once:
@@ -63,7 +63,7 @@ plans:
     body: '{{ count }} new'
     opens: '{{ (items | first).subject.page }}'
     sections:
-      - {title: News, kinds: [artwork_published], most: 8, order: newest}
+      - {title: News, kinds: [news], most: 8, order: newest}
 ";
 
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
@@ -72,7 +72,7 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     let public = Key::es256(&key).map_err(|why| anyhow!(why))?.public();
     let apps = Apps::start(BASE64_URL_SAFE_NO_PAD.decode(&public)?).await?;
     progress(&format!("push: the days of {size} persons are written"));
-    let told = (Channel::Push, "at_once", "artwork_published");
+    let told = (Channel::Push, "at_once", "news");
     let root = apps.root();
     let letters = Letters::new(told, move |number| device(number, &root), size.max(WARM), 1)?;
     let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), Clock::real(0))?;

@@ -220,17 +220,17 @@ fn part(content_type: ContentType, text: &str) -> Result<SinglePart, Unfit> {
 /// servers that see different line ends see different mails.
 fn is_canonical(bytes: &[u8], is_utf8: bool) -> bool {
     let Some(lines) = bytes.strip_suffix(b"\r\n") else { return false };
-    let mut rest = lines;
-    loop {
-        let end = rest.windows(2).position(|pair| pair == b"\r\n");
-        let line = &rest[..end.unwrap_or(rest.len())];
-        let good = |byte: &u8| (is_utf8 || byte.is_ascii()) && !matches!(byte, b'\r' | b'\n' | 0);
-        if line.len() > LINE_BYTES_MAX || !line.iter().all(good) {
+    let good = |byte: &u8| (is_utf8 || byte.is_ascii()) && !matches!(byte, b'\r' | 0);
+    // All but the last end in a line feed here, so each has its carriage return still.
+    let mut ends = lines.split(|byte| *byte == b'\n').peekable();
+    while let Some(line) = ends.next() {
+        let line = match ends.peek() {
+            Some(_) => line.strip_suffix(b"\r"),
+            None => Some(line),
+        };
+        if !line.is_some_and(|line| line.len() <= LINE_BYTES_MAX && line.iter().all(good)) {
             return false;
         }
-        match end {
-            Some(end) => rest = &rest[end + 2..],
-            None => return true,
-        }
     }
+    true
 }

@@ -53,9 +53,9 @@ impl Links {
         let seen = Cell::new(0);
         let link = element!("a[href]", |link| {
             let address = link.get_attribute("href").unwrap_or_default();
+            let address = decode_html_entities(&address).into_owned();
             seen.set(seen.get() + 1);
             if followed && seen.get() <= COUNTED_MAX && self.leads_out(&address) {
-                let address = decode_html_entities(&address).into_owned();
                 if let Some(counted) = self.visit(ready, Visited::Followed(address), FOLLOWED) {
                     link.set_attribute("href", &counted)?;
                 }

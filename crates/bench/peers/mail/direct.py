@@ -20,13 +20,13 @@ def send(port, first, count, html, text):
     html, text = string.Template(html), string.Template(text)
     with smtplib.SMTP("127.0.0.1", port) as server:
         for number in range(first, first + count):
-            words = {"name": "Ann", "unsubscribe": f"https://gallery.example/u/{number}"}
+            words = {"name": "Ann", "unsubscribe": f"https://press.example/u/{number}"}
             mail = EmailMessage()
-            mail["From"] = "Gallery <morning@gallery.example>"
+            mail["From"] = "Press <morning@press.example>"
             mail["To"] = f"ann-{number}@mail.example"
-            mail["Subject"] = "Harbour at night and 7 more: new from the artists you follow"
+            mail["Subject"] = "Harbour at night and 4 more"
             mail["Date"] = formatdate()
-            mail["Message-ID"] = make_msgid(domain="gallery.example")
+            mail["Message-ID"] = make_msgid(domain="press.example")
             mail["List-Unsubscribe"] = f"<{words['unsubscribe']}>"
             mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
             mail.set_content(text.safe_substitute(words))

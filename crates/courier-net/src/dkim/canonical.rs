@@ -30,27 +30,27 @@ pub(super) fn value(text: &str) -> String {
 
 /// The body: no blanks at ends of lines, one for each stretch of them, no empty lines at its end.
 pub(super) fn body(bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut is_blank = false;
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let mut out = Vec::with_capacity(bytes.len() + 2);
     // Where the last line ends that is not empty.
     let mut end = 0;
-    for byte in bytes {
-        match byte {
-            b' ' | b'\t' => is_blank = true,
-            b'\r' => {}
-            b'\n' => {
-                is_blank = false;
-                out.extend_from_slice(b"\r\n");
-            }
-            byte => {
-                if is_blank {
-                    out.push(b' ');
-                    is_blank = false;
-                }
-                out.push(*byte);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let mut rest = line.strip_suffix(b"\r").unwrap_or(line);
+        while let Some(first) = rest.first() {
+            let (is_gap, length) = match is_blank(first) {
+                true => (true, rest.iter().position(|byte| !is_blank(byte)).unwrap_or(rest.len())),
+                false => (false, rest.iter().position(is_blank).unwrap_or(rest.len())),
+            };
+            let (piece, more) = rest.split_at(length);
+            if !is_gap {
+                out.extend_from_slice(piece);
                 end = out.len();
+            } else if !more.is_empty() {
+                out.push(b' ');
             }
+            rest = more;
         }
+        out.extend_from_slice(b"\r\n");
     }
     out.truncate(end);
     if end > 0 {
