@@ -139,5 +139,5 @@ impl Ground {
 pub async fn read(answer: Response) -> (StatusCode, String) {
     let status = answer.status();
     let bytes = to_bytes(answer.into_body(), 1 << 22).await.unwrap();
-    (status, String::from_utf8(bytes.to_vec()).unwrap())
+    (status, String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -43,6 +43,7 @@ async fn following_leads_on_and_is_counted_by_who_does_it() {
         (answer.status, &answer.headers["content-type"]),
         (StatusCode::OK, &"image/gif".parse().unwrap())
     );
+    assert!(answer.text.starts_with("GIF89a"));
     let counted = door.counted();
     for line in [
         "{plan=\"daily\",what=\"followed\",who=\"reader\"} 2",
