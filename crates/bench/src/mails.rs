@@ -128,7 +128,7 @@ fn mailer(port: u16) -> anyhow::Result<Mailer> {
         hand_over: HAND_OVER,
         trust: Trust::new(None).map_err(|why| anyhow!(why))?,
     };
-    let way = format!("smtp+plain://127.0.0.1:{port}?connections=32&mails_each=1000&waiting=100000");
+    let way = format!("smtp+plain://127.0.0.1:{port}?connections=128&mails_each=1000&waiting=100000");
     let ways = ways::parse(&way, &common).map_err(|wrong| anyhow!(wrong.join("; ")))?;
     let key = Key::read(DOMAIN, "bench", i64::MIN, &Key::make("rsa")?)?;
     Ok(Mailer::new(ways, Signer::new(vec![key]), HAND_OVER))

@@ -29,7 +29,7 @@ use crate::{
 /// Services know so many hosts, at most; anybody can make up new ones.
 const HOSTS_MAX: usize = 1_000;
 /// Requests to one host at the same time.
-const REQUESTS: usize = 50;
+const REQUESTS: usize = 500;
 const IDLE: Duration = Duration::from_secs(60);
 /// A signature holds for less than a day (RFC 8292), and one is used for half of it.
 const SIGNED_SECS: i64 = 12 * 3_600;
