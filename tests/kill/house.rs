@@ -36,10 +36,15 @@ impl House {
 
     /// Starts the process with some things set in its environment.
     pub fn start_with(dir: &Path, settings: &[(&str, &str)]) -> Result<Self, String> {
+        Self::start_on("kill/catalogue", dir, settings)
+    }
+
+    /// The same on another catalogue, named by its folder in this crate.
+    pub fn start_on(catalogue: &str, dir: &Path, settings: &[(&str, &str)]) -> Result<Self, String> {
         // The note of an earlier life would be taken for this one's.
         drop(std::fs::remove_file(dir.join("admin.json")));
         let mut command = Command::new(tests::binary().map_err(|e| e.to_string())?);
-        let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("kill/catalogue");
+        let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join(catalogue);
         command.args(["up", "--demo", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
         command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
         command.envs(settings.iter().copied());

@@ -10,12 +10,23 @@ use serde_json::json;
 
 use crate::house::House;
 
+/// A message that arrived: under which id, to whom, and what it says, a line for each thing.
+pub struct Told {
+    pub id: String,
+    pub to: String,
+    pub text: String,
+}
+
 /// Persons who follow, events they should hear of, and which of these were acknowledged.
 #[derive(Default)]
 pub struct Load {
     facts: bool,
     /// The address of the first of them, where it matters.
     pub first: Option<String>,
+    /// What the browser of each of them subscribed to, where they are told by push.
+    pub browsers: Vec<String>,
+    /// Whether what is published is urgent.
+    pub is_urgent: bool,
     /// By number of the event: when it occurred, the same at every try, and whether it was acknowledged.
     events: BTreeMap<u64, (String, bool)>,
 }
@@ -32,6 +43,11 @@ impl Load {
             let profile = json!({"id": format!("profile-{p}"), "source": "kill", "type": "tidings.profile",
                 "data": {"person": format!("p{p}"), "email": self.address(p)}});
             lines += &format!("{profile}\n");
+            if let Some(token) = usize::try_from(p).ok().and_then(|p| self.browsers.get(p)) {
+                let device = json!({"id": format!("device-{p}"), "source": "kill", "type": "tidings.device",
+                    "data": {"person": format!("p{p}"), "device": "browser", "platform": "web", "token": token}});
+                lines += &format!("{device}\n");
+            }
             for author in Self::authors_of(p) {
                 let follow = json!({"id": format!("follow-{p}-{author}"), "source": "kill", "type": "tidings.follow",
                     "data": {"person": format!("p{p}"), "target": format!("author:{author}")}});
@@ -69,8 +85,9 @@ impl Load {
         let first = self.events.range(..most);
         let open: Vec<u64> = first.filter(|(_, (_, acked))| !acked).map(|(n, _)| *n).collect();
         for some in open.chunks(4) {
+            let what = if self.is_urgent { "post.alarmed" } else { "post.published" };
             let line = |n: &u64| {
-                let event = json!({"id": format!("event-{n}"), "source": "kill", "type": "post.published",
+                let event = json!({"id": format!("event-{n}"), "source": "kill", "type": what,
                     "subject": format!("post:{n}"), "time": self.events[n].0,
                     "data": {"title": format!("Title{n}."), "author": format!("author:{}", n % Self::AUTHORS),
                         "public": true}});
@@ -92,6 +109,43 @@ impl Load {
         self.facts
             && self.events.len() as u64 == Self::EVENTS
             && self.events.values().all(|(_, acked)| *acked)
+    }
+
+    /// What is wrong with what arrived: no message twice, each event once, and once more as a maybe at most.
+    pub fn check_told(&self, told: &[Told], is_unclear: bool) -> Result<(), String> {
+        let (mut wrong, mut ids) = (Vec::new(), BTreeSet::new());
+        let mut by_person: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for message in told {
+            if !ids.insert(&message.id) {
+                wrong.push(format!("{} arrived twice", message.id));
+            }
+            by_person.entry(&message.to).or_default().push(&message.text);
+        }
+        let mut again = BTreeSet::new();
+        for p in 0..Self::PERSONS {
+            let texts = by_person.remove(self.address(p).as_str()).unwrap_or_default();
+            for n in 0..Self::EVENTS {
+                let title = format!("Title{n}.");
+                let lines =
+                    || texts.iter().flat_map(|text| text.lines()).filter(|line| line.contains(&title));
+                let (count, maybe) =
+                    (lines().count(), lines().filter(|line| line.contains("may have been sent")).count());
+                if maybe > 0 {
+                    again.insert(p);
+                }
+                let (least, most) = (Self::owed(p, n), Self::owed(p, n) + maybe);
+                if !(least..=most).contains(&count) || maybe > 1 {
+                    wrong.push(format!(
+                        "p{p} was told of event {n} {count} times, {maybe} of them as a maybe"
+                    ));
+                }
+            }
+        }
+        if is_unclear && again.is_empty() {
+            wrong.push("nobody was told again, though nobody can know whether they were told".to_owned());
+        }
+        wrong.extend(by_person.keys().map(|address| format!("a message to {address}, whom nobody knows")));
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
     }
 
     /// Every event is told to each of its followers in exactly one mail, and no mail left twice.

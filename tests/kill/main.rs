@@ -12,6 +12,7 @@ mod full_disk;
 mod house;
 mod load;
 mod post;
+mod pushes;
 mod returns;
 mod slices;
 

@@ -2,16 +2,17 @@
 //! server has it in its hands, and when it was taken and nobody wrote that down. Each message arrives once at most, and
 //! what nobody can know is told again under another id, with the word that it may have been sent before.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::time::Duration;
 
 use engines::{Arrived, MailOptions, MailServer};
 use mail_parser::MessageParser;
 use runtime::{clock::Stopwatch, crash};
 
-use crate::{PATIENCE, house::House, load::Load};
+use crate::{
+    PATIENCE,
+    house::House,
+    load::{Load, Told},
+};
 
 /// How long the server keeps the first mail to somebody.
 const HELD: Duration = Duration::from_secs(25);
@@ -116,13 +117,6 @@ fn round(dir: &std::path::Path, server: &MailServer, death: &Death) -> Result<Lo
     if load.is_acknowledged() { Ok(load) } else { Err("not everything was acknowledged".to_owned()) }
 }
 
-/// What a mail that arrived says, to whom and under which id.
-struct Told {
-    id: String,
-    to: String,
-    text: String,
-}
-
 fn told(mail: &Arrived) -> Result<Told, String> {
     let parsed = MessageParser::default().parse(&mail.bytes).ok_or("an unreadable mail")?;
     let to = mail.about["to"][0].as_str().unwrap_or_default().to_owned();
@@ -132,36 +126,5 @@ fn told(mail: &Arrived) -> Result<Told, String> {
 
 /// What is wrong with the mails that arrived.
 fn wrong(load: &Load, mails: &[Arrived], is_unclear: bool) -> Result<(), String> {
-    let told = mails.iter().map(told).collect::<Result<Vec<_>, _>>()?;
-    let (mut wrong, mut ids) = (Vec::new(), BTreeSet::new());
-    let mut by_person: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for mail in &told {
-        if !ids.insert(&mail.id) {
-            wrong.push(format!("{} arrived twice", mail.id));
-        }
-        by_person.entry(&mail.to).or_default().push(&mail.text);
-    }
-    let mut again = BTreeSet::new();
-    for p in 0..Load::PERSONS {
-        let address = load.address(p);
-        let texts = by_person.remove(address.as_str()).unwrap_or_default();
-        for n in 0..Load::EVENTS {
-            let title = format!("Title{n}.");
-            let lines = || texts.iter().flat_map(|text| text.lines()).filter(|line| line.contains(&title));
-            let (count, maybe) =
-                (lines().count(), lines().filter(|line| line.contains("may have been sent")).count());
-            if maybe > 0 {
-                again.insert(p);
-            }
-            let (least, most) = (Load::owed(p, n), Load::owed(p, n) + maybe);
-            if !(least..=most).contains(&count) || maybe > 1 {
-                wrong.push(format!("p{p} was told of event {n} {count} times, {maybe} of them as a maybe"));
-            }
-        }
-    }
-    if is_unclear && again.is_empty() {
-        wrong.push("nobody was told again, though nobody can know whether they were told".to_owned());
-    }
-    wrong.extend(by_person.keys().map(|address| format!("a mail to {address}, whom nobody knows")));
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+    load.check_told(&mails.iter().map(told).collect::<Result<Vec<_>, _>>()?, is_unclear)
 }
