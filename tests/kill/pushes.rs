@@ -1,6 +1,7 @@
-//! The real process with a push service that nobody here wrote, killed at every point of a push that is its own: each push
-//! arrives once at most by its tag. Where nobody can know, what is urgent goes out again under the same tag, by which a browser
-//! shows it once; all else is told again under another, with the word that it may have been sent before.
+//! The real process with a push service that nobody here wrote, killed at every point of a push: after its claim, while the
+//! service has it in its hands, taken or not, and when it was taken and nobody wrote that down. Each push arrives once at most
+//! by its tag. Where nobody can know, what is urgent goes out again under the same tag, by which a browser shows it once; all
+//! else is told again under another, with the word that it may have been sent before.
 
 use std::{
     collections::BTreeMap,
@@ -26,11 +27,16 @@ struct Service {
     public: String,
 }
 
-/// Where the process dies, and whether what it tells is urgent.
+/// Where the process dies: at a point of its own, or while the service holds a push that it took or did not take.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum At {
+    Own(&'static str, u64),
+    Held { is_taken: bool },
+}
+
 #[derive(Debug)]
 struct Death {
-    point: &'static str,
-    nth: u64,
+    at: At,
     is_urgent: bool,
 }
 
@@ -41,10 +47,13 @@ fn killed_at_every_point_of_a_push_each_arrives_once_or_says_that_it_may_not_be_
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(round(dir.path(), &service, death), Ok(()), "{death:?}");
     };
-    for point in [crash::CLAIMED, crash::SENT] {
-        for (nth, is_urgent) in [(1, false), (9, false), (5, true)] {
-            check(&Death { point, nth, is_urgent });
-        }
+    for (nth, is_urgent) in [(1, false), (9, false), (5, true)] {
+        check(&Death { at: At::Own(crash::CLAIMED, nth), is_urgent });
+        check(&Death { at: At::Own(crash::SENT, nth), is_urgent });
+    }
+    for is_urgent in [false, true] {
+        check(&Death { at: At::Held { is_taken: false }, is_urgent });
+        check(&Death { at: At::Held { is_taken: true }, is_urgent });
     }
 }
 
@@ -101,12 +110,19 @@ fn round(dir: &Path, service: &Service, death: &Death) -> Result<(), String> {
     let mut load = Load::default();
     load.browsers = browsers.iter().map(|browser| browser.json.clone()).collect();
     load.is_urgent = death.is_urgent;
-    let first = service.house(dir, Some(&format!("{}:{}", death.point, death.nth)))?;
+    let stop = if let At::Own(point, nth) = death.at { Some(format!("{point}:{nth}")) } else { None };
+    if let At::Held { is_taken } = death.at {
+        service.service.hold(&browsers[0], is_taken).map_err(|error| format!("{error:#}"))?;
+    }
+    let first = service.house(dir, stop.as_deref())?;
     load.facts(&first);
     load.publish(&first);
     let came = std::thread::scope(|scope| {
         scope.spawn(|| first.move_clock("hour"));
-        let came = first.stopped_within(PATIENCE);
+        let came = match death.at {
+            At::Own(..) => first.stopped_within(PATIENCE),
+            At::Held { .. } => service.service.wait_until_it_holds(&browsers[0]).is_ok(),
+        };
         first.kill();
         came
     });
@@ -142,7 +158,8 @@ fn check_urgent(load: &Load, told: Vec<Told>, death: &Death) -> Result<(), Strin
         twice += usize::from(pushes.len() > 1);
         pushes.truncate(1);
     }
-    if death.point == crash::SENT && twice == 0 {
+    let was_taken = matches!(death.at, At::Own(crash::SENT, _) | At::Held { is_taken: true });
+    if was_taken && twice == 0 {
         return Err("nothing went out again, though nobody can know whether it went out".to_owned());
     }
     load.check_told(&by_tag.into_values().flatten().collect::<Vec<_>>(), false)

@@ -18,7 +18,7 @@ pub struct PushService {
     /// Where the browsers are asked.
     browsers: String,
     certificates: Certificates,
-    _node: Node,
+    node: Node,
     _network: Network,
 }
 
@@ -47,7 +47,7 @@ impl PushService {
         node.start()?;
         node.wait().context("cannot start the push service")?;
         let browsers = format!("http://{plain}:{port}");
-        Ok(Self { host, browsers, certificates, _node: node, _network: network })
+        Ok(Self { host, browsers, certificates, node, _network: network })
     }
 
     /// Where the service is.
@@ -75,6 +75,18 @@ impl PushService {
         let said = self.ask("get-notifications", &json!({"clientHash": subscribed.id}))?;
         let messages = said["data"]["messages"].as_array().context("no list of messages")?;
         Ok(messages.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
+    /// Keeps whoever pushes to a browser next waiting for ever, with the push taken or not.
+    pub fn hold(&self, subscribed: &Subscribed, is_taken: bool) -> Result<()> {
+        let what = if is_taken { "taken" } else { "lost" };
+        let reply = ureq::post(format!("{}/hold/{}/{what}", self.browsers, subscribed.id)).send_empty();
+        reply.map(drop).context("the push service does not hold a push")
+    }
+
+    /// Waits until it keeps somebody waiting who pushed to this browser.
+    pub fn wait_until_it_holds(&self, subscribed: &Subscribed) -> Result<()> {
+        self.node.wait_for(|| self.node.has_said(&format!("holds {}", subscribed.id)))
     }
 
     /// A browser is gone.
