@@ -5,8 +5,8 @@
 #   setup/prepare.sh engines   what `make engines` needs: that, and Java 17, Maven, Go and openssl, with which the
 #                              real Kafka, Cassandra and registry are fetched and started
 #   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, a browser for the page tests, SpamAssassin,
-#                              Python with the Kafka client that an upstream team would have, and Node with
-#                              a push service for browsers and linters for mails
+#                              mailboxes (Dovecot), Python with the Kafka client that an upstream team would have,
+#                              and Node with a push service for browsers and linters for mails
 #
 # With everything there it only looks, and says nothing. Debian packages are installed when this is root or
 # may use sudo without a password; Rust is installed only through a rustup that is already there.
@@ -45,6 +45,9 @@ missing_packages() {
   fi
   if [ "$purpose" = test ] && ! has spamassassin; then
     printf 'spamassassin '
+  fi
+  if [ "$purpose" = test ] && [ ! -x /usr/sbin/dovecot ] && [ ! -x /usr/local/sbin/dovecot ]; then
+    printf 'dovecot-imapd dovecot-lmtpd '
   fi
   if [ "$purpose" = test ] && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     printf 'python3-venv '

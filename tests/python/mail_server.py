@@ -1,7 +1,7 @@
 """A real mail server (aiosmtpd) that does what the receiver's name says, so that a client meets each of a server's moods.
 
 Each mail that it takes is a file `N.eml` in --folder, with `N.json` beside it: from, to, options, TLS, login.
-Its log is one line a connection, so that one can count them.
+Its log is one line a connection, so that one can count them. With --lmtp it takes a mail only when mailboxes have it.
 
   never@     550 to RCPT           data-never@    554 after the mail
   later@     451 to RCPT           data-later@    452 after the mail
@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import json
 import os
+import smtplib
 import ssl
 import sys
 
@@ -29,8 +30,9 @@ SECONDS_HOLD = 25
 
 
 class Moods:
-    def __init__(self, folder):
+    def __init__(self, folder, lmtp):
         self.folder = folder
+        self.lmtp = lmtp
         self.held = set()
         self.count = sum(name.endswith(".eml") for name in os.listdir(folder))
 
@@ -63,6 +65,8 @@ class Moods:
             server.transport.close()
             return ""
         await self.hold("hold-data", envelope.rcpt_tos[0])
+        if self.lmtp:
+            await asyncio.to_thread(self.deliver, envelope)
         self.keep(server, session, envelope)
         await self.hold("hold-end", envelope.rcpt_tos[0])
         if mood == "drop":
@@ -71,6 +75,11 @@ class Moods:
         if mood == "hang":
             await asyncio.sleep(SECONDS_HANG)
         return "250 2.0.0 OK"
+
+    def deliver(self, envelope):
+        host, port = self.lmtp.rsplit(":", 1)
+        with smtplib.LMTP(host, int(port)) as mailboxes:
+            mailboxes.sendmail(envelope.mail_from, envelope.rcpt_tos, envelope.original_content)
 
     async def hold(self, mood, address):
         if address.startswith(mood + "@") and address not in self.held:
@@ -112,7 +121,7 @@ async def serve(args):
     if args.certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(args.certificate)
-    moods = Moods(args.folder)
+    moods = Moods(args.folder, args.lmtp)
 
     def authenticator(server, session, envelope, mechanism, data):
         good = args.login and f"{data.login.decode()}:{data.password.decode()}" == args.login
@@ -151,6 +160,7 @@ def main():
     parser.add_argument("--login", help="USER:PASSWORD that has to be given")
     parser.add_argument("--size", type=int, default=32 << 20, help="bytes of the largest mail")
     parser.add_argument("--idle", type=float, default=300, help="seconds after which who says nothing is left")
+    parser.add_argument("--lmtp", help="HOST:PORT of mailboxes that get what it takes")
     args = parser.parse_args()
     try:
         asyncio.run(serve(args))

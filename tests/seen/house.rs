@@ -104,6 +104,16 @@ impl House {
         Ok(())
     }
 
+    /// A mailbox's one click on the link of a mail (RFC 8058), wherever the link says that the house is.
+    pub fn click(&self, link: &str) -> Result<()> {
+        let path = link.splitn(4, '/').nth(3).with_context(|| format!("{link} leads to no path"))?;
+        let request = self.agent.post(format!("{}/{path}", self.address));
+        let mut answer = request.send_form([("List-Unsubscribe", "One-Click")])?;
+        let text = answer.body_mut().read_to_string()?;
+        ensure!(answer.status() == 200, "{link}: {text}");
+        Ok(())
+    }
+
     /// Waits until all that was said has come to the windows of those who hear of it.
     pub fn settle(&self) -> Result<()> {
         let mut idle = 0;

@@ -12,11 +12,37 @@ use engines::{node, python};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// For each signature of a mail the selector and whether dkimpy finds that it holds, by these records of the DNS.
-pub fn signatures(mail: &Path, dns: &Path) -> Result<BTreeMap<String, bool>> {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/dkim_verify.py");
-    said(Command::new(python()?).args([&program, mail, dns]))
+/// What has to stand in the DNS, among what [`keys`] makes.
+const DNS: &str = "dns.json";
+
+/// Makes keys of both kinds for a domain, and notes what has to stand in the DNS; the folder that they lie in.
+pub fn keys(domain: &str, folder: &Path) -> Result<String> {
+    let keys = folder.join("keys");
+    let mut dns = BTreeMap::new();
+    for kind in ["rsa", "ed25519"] {
+        let mut make = Command::new(tests::binary()?);
+        make.args(["--json", "dkim", "new", domain, "--kind", kind, "--folder"]).arg(&keys);
+        let made: Value = said(make.current_dir(folder))?;
+        dns.extend(records(&made).context("the records of the keys")?);
+    }
+    fs::write(folder.join(DNS), serde_json::to_vec(&dns)?)?;
+    Ok(keys.display().to_string())
 }
+
+/// Names and texts of what has to stand in the DNS.
+fn records(made: &Value) -> Option<Vec<(String, String)>> {
+    let one = |key: &Value| Some((key["name"].as_str()?.to_owned(), key["record"].as_str()?.to_owned()));
+    made.as_array()?.iter().map(one).collect()
+}
+
+/// For each signature of a mail the selector and whether dkimpy finds that it holds, by the DNS of this folder.
+pub fn signatures(mail: &Path, folder: &Path) -> Result<BTreeMap<String, bool>> {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/dkim_verify.py");
+    said(Command::new(python()?).args([&program, mail, &folder.join(DNS)]))
+}
+
+/// Points of SpamAssassin from which on somebody has to look; from 5 on it is spam.
+pub const POINTS_MAX: f64 = 2.0;
 
 /// What SpamAssassin says of a mail without asking anybody: its points, and the rules that gave them.
 pub fn points(mail: &Path) -> Result<(f64, String)> {

@@ -5,7 +5,6 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -15,13 +14,11 @@ use serde_json::{Value, json};
 
 use crate::{
     house::{House, example, waited},
-    judges::{self, Look},
+    judges::{self, Look, POINTS_MAX},
 };
 
 /// Gmail cuts off what is longer.
 const HTML_BYTES_MAX: usize = 102 * 1024;
-/// Points of SpamAssassin from which on somebody has to look; from 5 on it is spam.
-const POINTS_MAX: f64 = 2.0;
 /// WCAG AA for texts of any size.
 const CONTRAST_MIN: f64 = 4.5;
 /// A phone and a desk.
@@ -147,16 +144,8 @@ fn previews_of_another_example_pass_linters_and_the_browser() {
 /// Has a house with keys of both kinds tell all mornings, and takes the mails apart.
 fn goldens(folder: &Path) -> Result<Vec<Golden>> {
     let server = MailServer::start(MailOptions::default())?;
-    let (keys, way) = (folder.join("keys"), format!("smtp+plain://{}:{}", server.host(), server.port()));
-    let mut dns = BTreeMap::new();
-    for kind in ["rsa", "ed25519"] {
-        let mut make = Command::new(tests::binary()?);
-        make.args(["--json", "dkim", "new", "gallery.example", "--kind", kind, "--folder"]).arg(&keys);
-        let made: Value = judges::said(make.current_dir(folder))?;
-        dns.extend(records(&made).context("the records of the keys")?);
-    }
-    fs::write(folder.join("dns.json"), serde_json::to_vec(&dns)?)?;
-    let keys = keys.display().to_string();
+    let way = format!("smtp+plain://{}:{}", server.host(), server.port());
+    let keys = judges::keys("gallery.example", folder)?;
     let settings = [
         ("TIDINGS_MAIL_WAYS", way.as_str()),
         ("TIDINGS_MAIL_DKIM", &keys),
@@ -190,12 +179,6 @@ fn goldens(folder: &Path) -> Result<Vec<Golden>> {
         Ok(Golden { previewed, ..taken_apart(morning.person, bytes, folder)? })
     };
     MORNINGS.iter().map(of).collect()
-}
-
-/// Names and texts of what has to stand in the DNS.
-fn records(made: &Value) -> Option<Vec<(String, String)>> {
-    let one = |key: &Value| Some((key["name"].as_str()?.to_owned(), key["record"].as_str()?.to_owned()));
-    made.as_array()?.iter().map(one).collect()
 }
 
 impl Morning {
@@ -273,7 +256,7 @@ fn without_styles(html: &str) -> String {
 fn signed(goldens: &[Golden], folder: &Path) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for golden in goldens {
-        let held = judges::signatures(&golden.mail, &folder.join("dns.json"))?;
+        let held = judges::signatures(&golden.mail, folder)?;
         if held.len() != 2 || !held.values().all(|holds| *holds) {
             wrong.push(format!("{}: signatures: {held:?}", golden.name));
         }

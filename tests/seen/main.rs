@@ -4,5 +4,6 @@
 
 mod house;
 mod judges;
+mod mailbox;
 mod mails;
 mod pushes;

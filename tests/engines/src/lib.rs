@@ -2,7 +2,7 @@
 //!
 //! [`kafka`], [`cql`] and [`registry`] are one of each for the whole process: those that `TIDINGS_KAFKA`,
 //! `TIDINGS_CQL` and `TIDINGS_REGISTRY` name, else they are started at the first use. A test that kills, pauses or secures
-//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], a [`MailServer`], a [`PushService`], and a [`Proxy`] before any of them. All end with
+//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], a [`MailServer`], [`Mailboxes`] behind it, a [`PushService`], and a [`Proxy`] before any of them. All end with
 //! the process, however it ends, and leave nothing behind. What they are made of is fetched once, into the folder of
 //! build outputs; what is missing on the machine is an error that says what to install.
 
@@ -11,6 +11,7 @@ mod cassandra;
 mod certificates;
 mod kafka;
 mod mail;
+mod mailboxes;
 mod network;
 mod node;
 mod proxy;
@@ -23,6 +24,7 @@ pub use cassandra::{Cassandra, CassandraOptions};
 pub use certificates::Certificates;
 pub use kafka::{Kafka, KafkaOptions, Secured, tool};
 pub use mail::{Arrived, MailOptions, MailServer, MailTls, python};
+pub use mailboxes::Mailboxes;
 pub use node::{Cluster, Node};
 pub use proxy::Proxy;
 pub use registry::Registry;

@@ -1,6 +1,6 @@
 //! A mail server with every mood that one can have: `tests/python/mail_server.py`, on aiosmtpd.
 
-use std::{fs, path::PathBuf};
+use std::{fs, net::SocketAddr, path::PathBuf};
 
 use anyhow::{Context as _, Result};
 
@@ -33,6 +33,8 @@ pub struct MailOptions {
     pub size: Option<usize>,
     /// Seconds after which it leaves whoever says nothing.
     pub idle: Option<u32>,
+    /// Where it delivers what it took, by LMTP.
+    pub mailboxes: Option<SocketAddr>,
 }
 
 pub struct MailServer {
@@ -77,6 +79,7 @@ impl MailServer {
         options.login.into_iter().for_each(|login| word("--login", login.to_owned()));
         options.size.into_iter().for_each(|size| word("--size", size.to_string()));
         options.idle.into_iter().for_each(|seconds| word("--idle", seconds.to_string()));
+        options.mailboxes.into_iter().for_each(|at| word("--lmtp", at.to_string()));
         let node = Node::new(folder, command, "ready")?;
         let server = Self { node, host, port, certificates, _network: network };
         server.start_again().context("cannot start the mail server")?;
