@@ -8,7 +8,7 @@ KILLS ?= 50
 EVENTS ?= 200000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up engines test soak bench fmt
+.PHONY: help setup up sink engines test soak bench fmt
 
 help: ## lists these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,11 @@ else
 	cargo build --package tidings
 	@exec $(TARGET)/debug/tidings up --catalogue examples/gallery --demo $(ARGS)
 endif
+
+sink: ## takes any mail and shows it on a page; up sends there with TIDINGS_MAIL_WAYS=smtp+plain://127.0.0.1:2525
+	@setup/prepare.sh up
+	cargo build --package tidings
+	@exec $(TARGET)/debug/tidings sink $(ARGS)
 
 engines: ## starts a real Kafka, Cassandra and schema registry until Ctrl-C; ARGS='--nodes 3' makes them three
 	@setup/prepare.sh engines

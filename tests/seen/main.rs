@@ -7,3 +7,4 @@ mod judges;
 mod mailbox;
 mod mails;
 mod pushes;
+mod sink;

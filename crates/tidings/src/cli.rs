@@ -14,6 +14,7 @@ mod mail;
 mod push;
 mod repartition;
 mod replay;
+mod sink;
 mod suppressions;
 mod tell;
 mod tools;
@@ -26,6 +27,7 @@ pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
 pub use push::{Push, PushWhat};
 pub use repartition::Repartition;
 pub use replay::Replay;
+pub use sink::Sink;
 pub use suppressions::Suppressions;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
 pub use tools::{Archive, Explain, Preview, Release, Shares, Windows};
@@ -154,6 +156,9 @@ pub enum Command {
     /// Send one mail to an address, by the ways that mails go, and say what became of it
     #[command(after_help = mail::SEND_TEST)]
     SendTest(SendTest),
+    /// Take any mail and show it on a page, for trying mails out; nothing goes any further
+    #[command(after_help = sink::SINK)]
+    Sink(Sink),
     /// Show what keeps mails from a person, because of what came back of them; lift it
     #[command(subcommand, after_help = suppressions::SUPPRESSIONS)]
     Suppressions(Suppressions),

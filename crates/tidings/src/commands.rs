@@ -28,6 +28,7 @@ mod replay;
 mod run;
 mod shares;
 mod show;
+mod sink;
 mod suppressions;
 mod tell;
 mod up;
@@ -78,6 +79,7 @@ pub fn main() -> Result<(), Failure> {
         Command::Hooks(asked) => hooks::run(&config, &asked, out),
         Command::Push(asked) => push::run(&asked, out),
         Command::SendTest(asked) => mail::send_test(&config, &asked, out),
+        Command::Sink(asked) => sink::run(&config, &asked, out),
         Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),

@@ -37,6 +37,7 @@ mod quarantine;
 mod release;
 mod replay;
 mod shares;
+pub mod sink;
 mod suppressions;
 #[cfg(test)]
 mod tests;

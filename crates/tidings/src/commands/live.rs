@@ -207,7 +207,7 @@ async fn outbox(config: &Config) -> anyhow::Result<Arc<Outbox>> {
 }
 
 /// The address by which this machine reaches us.
-fn reachable(listens: SocketAddr) -> SocketAddr {
+pub fn reachable(listens: SocketAddr) -> SocketAddr {
     let ip = match listens.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

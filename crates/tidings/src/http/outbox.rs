@@ -14,7 +14,7 @@ use axum::{
 use courier::outbox::{Mail, Summary};
 use model::civil::Zone;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{App, Oops, Shared, guard::MAIL_POLICY, look, page::Asked};
 
@@ -22,8 +22,9 @@ mod pictures;
 
 /// Mails that the list shows, newest first.
 const MAILS_LISTED: usize = 100;
-/// The three ways to look at a mail, by the word in the address and the one on the tab.
-const TABS: [(&str, &str); 3] = [("html", "HTML"), ("text", "Text"), ("headers", "Headers")];
+/// The ways to look at a mail, by the word in the address and the one on the tab.
+const TABS: [(&str, &str); 4] =
+    [("html", "HTML"), ("text", "Text"), ("headers", "Headers"), ("raw", "Source")];
 
 /// Pictures from elsewhere are not loaded, and a browser's broken-image icon says less than their text: a
 /// sheet over the icon repeats it, in the size and the colours that the mail gives to its pictures.
@@ -66,11 +67,17 @@ async fn mail(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Oops> {
     let Some(mail) = app.outbox.read(&id).await? else { return Ok(gone(&app)) };
-    let show = TABS.iter().find(|(tab, _)| Some(*tab) == show.as_deref()).map_or("html", |(tab, _)| *tab);
+    app.page("mail.html", &asked, shown(&mail, &id, show.as_deref(), ("outbox", "Outbox")))
+}
+
+/// What the page of a mail says, in a box with a path and a name.
+pub(super) fn shown(mail: &Mail, id: &str, show: Option<&str>, (path, name): (&str, &str)) -> Value {
+    let show = TABS.iter().find(|(tab, _)| Some(*tab) == show).map_or("html", |(tab, _)| *tab);
     let header = |name: &str| mail.header(name).unwrap_or_default();
     let headers: Vec<_> =
         mail.headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
-    let own = json!({
+    json!({
+        "box": {"path": path, "name": name},
         "id": id,
         "show": show,
         "tabs": TABS.iter().map(|(tab, name)| json!({"tab": tab, "name": name})).collect::<Vec<_>>(),
@@ -80,8 +87,8 @@ async fn mail(
         "date": header("date"),
         "text": mail.text,
         "headers": headers,
-    });
-    app.page("mail.html", &asked, own)
+        "raw": String::from_utf8_lossy(&mail.raw),
+    })
 }
 
 /// The HTML of a mail, for the frame.
@@ -92,7 +99,11 @@ async fn html(State(app): Shared, Query(Which { id, .. }): Query<Which>) -> Resu
 
 /// The HTML of a mail in its sandbox, with the pictures that its catalogue has.
 pub(super) async fn framed(html: &str, catalogue_file: &str) -> Response {
-    let html = pictures::filled(html, catalogue_file).await;
+    sandboxed(&pictures::filled(html, catalogue_file).await)
+}
+
+/// The HTML of a mail in its sandbox.
+pub(super) fn sandboxed(html: &str) -> Response {
     let policy = [(header::CONTENT_SECURITY_POLICY, MAIL_POLICY), (header::X_FRAME_OPTIONS, "SAMEORIGIN")];
     (policy, Html(format!("{html}{NO_PICTURES}"))).into_response()
 }

@@ -25,10 +25,11 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 14] = [
+const TEMPLATES: [(&str, &str); 15] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("way.html", include_str!("../../page/way.html")),
     ("outbox.html", include_str!("../../page/outbox.html")),
+    ("inbox.html", include_str!("../../page/inbox.html")),
     ("mail.html", include_str!("../../page/mail.html")),
     ("person.html", include_str!("../../page/person.html")),
     ("preview.html", include_str!("../../page/preview.html")),
@@ -55,6 +56,10 @@ impl Pages {
             env.add_template(name, text).with_context(|| format!("compile {name}"))?;
         }
         Ok(Self { env })
+    }
+
+    pub(super) fn render(&self, name: &str, values: minijinja::Value) -> anyhow::Result<String> {
+        self.env.get_template(name)?.render(values).with_context(|| format!("render {name}"))
     }
 }
 
@@ -96,18 +101,15 @@ impl App {
             // Only the way shows what moves by itself; a form must not vanish under whoever fills it in.
             "refresh": name == "way.html" && asked.refresh.as_deref() != Some("off"),
         });
-        let template = self.pages.env.get_template(name)?;
         join(&mut values, own);
-        let values = minijinja::Value::from(Serde(&values));
-        let text = template.render(values).with_context(|| format!("render {name}"))?;
+        let text = self.pages.render(name, minijinja::Value::from(Serde(&values)))?;
         Ok(Html(text).into_response())
     }
 
     /// A page for somebody who knows nothing of the house: only its own values, and no way further in.
     pub(super) fn alone(&self, name: &str, own: &Value) -> anyhow::Result<Response> {
-        let template = self.pages.env.get_template(name)?;
-        let text = template.render(minijinja::Value::from(Serde(own)));
-        Ok(Html(text.with_context(|| format!("render {name}"))?).into_response())
+        let text = self.pages.render(name, minijinja::Value::from(Serde(own)))?;
+        Ok(Html(text).into_response())
     }
 
     /// A page that only says something.

@@ -32,6 +32,7 @@ mod open;
 mod preview;
 mod push;
 mod shares;
+mod sink;
 mod tools;
 mod unsubscribe;
 mod visit;

@@ -1,0 +1,84 @@
+//! `tidings sink`: a mail server for trying mails out, with a page.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use anyhow::Context as _;
+use courier_net::smtp::server::SmtpServer;
+use runtime::{Clock, Shutdown};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::{Out, live::reachable};
+use crate::{
+    cli::Sink as Asked,
+    config::Config,
+    datadir::random_hex,
+    failure::Failure,
+    http::{
+        guard::Guard,
+        page::Pages,
+        sink::{Inbox, router},
+    },
+    say,
+    sink::{BOUNDS, Sink},
+};
+
+/// What it says that it is called.
+const NAME: &str = "sink.tidings.invalid";
+const SECRET_BYTES: usize = 24;
+
+pub fn run(config: &Config, asked: &Asked, out: Out) -> Result<(), Failure> {
+    alone(asked)?;
+    runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
+    Ok(runtime.block_on(serve(asked, out))?)
+}
+
+/// Nobody who asks shows a key, so nobody else reaches it unless that is said.
+fn alone(asked: &Asked) -> Result<(), Failure> {
+    if !asked.page.ip().is_loopback() {
+        return Err(Failure::refused(format!(
+            "--page {}: mails are shown on this machine alone",
+            asked.page
+        )));
+    }
+    if !asked.listen.ip().is_loopback() && !asked.from_others {
+        let what = "others can reach it, and all that they send is taken; --from-others says that they may";
+        return Err(Failure::refused(format!("--listen {}: {what}", asked.listen)));
+    }
+    Ok(())
+}
+
+async fn serve(asked: &Asked, out: Out) -> anyhow::Result<()> {
+    let stop = Shutdown::default();
+    let server = SmtpServer::bind(asked.listen, NAME, BOUNDS).await;
+    let server =
+        server.with_context(|| format!("listen on {}; --listen takes another address", asked.listen))?;
+    let page = TcpListener::bind(asked.page).await;
+    let page = page.with_context(|| format!("listen on {}; --page takes another address", asked.page))?;
+    let (takes, shows) = (server.address()?, page.local_addr()?);
+    let sink = Arc::new(Sink::new(Clock::real(0)));
+    let guard = Guard::new(shows, false, || random_hex(SECRET_BYTES))?;
+    let way = format!("smtp+plain://{}", reachable(takes));
+    let inbox = Inbox { sink: sink.clone(), guard, pages: Pages::new()?, way: way.clone() };
+    told(&way, shows, out)?;
+    let pages = axum::serve(page, router(inbox)).with_graceful_shutdown({
+        let stop = stop.clone();
+        async move { stop.wait().await }
+    });
+    let (_, served, ()) =
+        tokio::join!(stop.on_signals(), async { pages.await }, server.serve(sink, stop.clone()));
+    served.context("show the page")
+}
+
+fn told(way: &str, shows: SocketAddr, out: Out) -> anyhow::Result<()> {
+    let address = format!("http://{shows}/");
+    if out.json {
+        say::json(&json!({"address": address, "way": way}))?;
+    } else {
+        say::data(&address)?;
+        say::talk(format!("a house sends its mails here with TIDINGS_MAIL_WAYS={way}"));
+    }
+    say::talk("ready; Ctrl-C stops it, and its mails are gone");
+    Ok(())
+}
