@@ -55,10 +55,10 @@ impl Links {
             let address = link.get_attribute("href").unwrap_or_default();
             let address = decode_html_entities(&address).into_owned();
             seen.set(seen.get() + 1);
-            if followed && seen.get() <= COUNTED_MAX && self.leads_out(&address) {
-                if let Some(counted) = self.visit(ready, Visited::Followed(address), FOLLOWED) {
-                    link.set_attribute("href", &counted)?;
-                }
+            let is_counted = followed && seen.get() <= COUNTED_MAX && self.leads_out(&address);
+            let visit = is_counted.then(|| self.visit(ready, Visited::Followed(address), FOLLOWED));
+            if let Some(visit) = visit.flatten() {
+                link.set_attribute("href", &visit)?;
             }
             Ok(())
         });
