@@ -7,9 +7,8 @@
 //! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
 //! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`preview`], [`shares`] and [`quarantine`]
-//! are views that the command line, the page and clients have in common. `sink` takes
-//! mails for whoever tries them out. [`say`] writes,
-//! [`failure`] knows the exit codes.
+//! are views that the command line, the page and clients have in common. `sink` takes mails for
+//! whoever tries them out. [`say`] writes, [`failure`] knows the exit codes.
 
 pub mod engines;
 pub mod home;
