@@ -37,7 +37,7 @@ async function press(page, what) {
 async function shown(page, count) {
   return page.ask(async count => {
     const registration = await navigator.serviceWorker.ready;
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 600; tries++) {
       const all = await registration.getNotifications();
       if (all.length >= count) {
         return all.map(({title, body, tag, silent, data}) => ({title, body, tag, silent, opens: data.opens}));
