@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::anyhow;
+use catalogue::Catalogue;
 use model::{
     Because, Channel, Crowd, Enrolment, Entry, EntryKey, EventKey, Kind, Millis, Person, PlanName, Reason,
     Row, State, SubjectRef, Tenant, Value,
@@ -17,6 +19,42 @@ use runtime::Clock;
 use store::{DayRows, StateKey, Store};
 use topic::{NewRecord, Topics};
 use wire::topics;
+
+/// What happens to works is told by mail, and by push.
+const CATALOGUE: &str = r"
+catalogue: bench
+subjects:
+  work: {title: text, image: url, page: url, medium: text, author: ref author, published: flag}
+  author: {name: text}
+kinds:
+  news:
+    on: work.published
+    to: {followers_of: author}
+    while: subject.published
+    says: '{{ author.name }} added “{{ subject.title }}”'
+    plans: [daily, at_once]
+plans:
+  daily:
+    channel: email
+    close: {daily: '09:00', zone: person}
+    look_back: 7d
+    from: Press <morning@press.example>
+    headline: '“{{ (items | first).name }}” and {{ count - 1 }} more'
+    template: digest.mjml
+    text: digest.txt
+    sections:
+      - {title: News, kinds: [news], most: 8, order: newest}
+  at_once:
+    channel: push
+    close: {after: 1m}
+    look_back: 1d
+    headline: '{{ (items | first).says }}'
+    body: '{{ count }} new'
+    opens: '{{ (items | first).subject.page }}'
+    sections:
+      - {title: News, kinds: [news], most: 8, order: newest}
+";
+const KIND: &str = "news";
 
 /// Persons written at once.
 const AT_ONCE: usize = 1_000;
@@ -37,13 +75,13 @@ pub struct Letters {
 impl Letters {
     /// So many persons, each of whom is told so many works.
     pub fn new(
-        (channel, plan, kind): (Channel, &str, &str),
+        (channel, plan): (Channel, &str),
         device: impl Fn(usize) -> Device + Send + Sync + 'static,
         persons: usize,
         works: usize,
     ) -> anyhow::Result<Self> {
         let persons = (0..persons).map(|n| Person::new(&format!("person-{n}"))).collect::<Result<_, _>>()?;
-        let (plan, kind, tenant) = (PlanName::new(plan)?, Kind::new(kind)?, Tenant::new("main")?);
+        let (plan, kind, tenant) = (PlanName::new(plan)?, Kind::new(KIND)?, Tenant::new("main")?);
         Ok(Self {
             channel,
             plan,
@@ -187,6 +225,14 @@ impl Letters {
         ];
         State::at(1, own)
     }
+}
+
+pub fn catalogue() -> anyhow::Result<Catalogue> {
+    let read = |name: &str| match name {
+        "digest.mjml" => Ok(include_str!("../mail/digest.mjml").to_owned()),
+        _ => Ok(include_str!("../mail/digest.txt").to_owned()),
+    };
+    Catalogue::parse(CATALOGUE, "bench.yaml", &read).map_err(|wrong| anyhow!("{wrong}"))
 }
 
 /// An iPhone.

@@ -15,7 +15,6 @@ use aws_lc_rs::{
     rsa::KeySize,
     signature::{RSA_PKCS1_SHA256, RsaKeyPair},
 };
-use catalogue::Catalogue;
 use courier::Courier;
 use courier_net::{
     dkim::{Key, Signer},
@@ -47,40 +46,15 @@ const SIGNED_BYTES: usize = 700;
 const HAND_OVER: Duration = Duration::from_secs(60);
 const DOMAIN: &str = "press.example";
 
-const CATALOGUE: &str = r"
-catalogue: bench
-subjects:
-  work: {title: text, image: url, page: url, medium: text, author: ref author, published: flag}
-  author: {name: text}
-kinds:
-  news:
-    on: work.published
-    to: {followers_of: author}
-    while: subject.published
-    says: '{{ author.name }} added “{{ subject.title }}”'
-    plans: [daily]
-plans:
-  daily:
-    channel: email
-    close: {daily: '09:00', zone: person}
-    look_back: 7d
-    from: Press <morning@press.example>
-    headline: '“{{ (items | first).name }}” and {{ count - 1 }} more'
-    template: digest.mjml
-    text: digest.txt
-    sections:
-      - {title: News, kinds: [news], most: 8, order: newest}
-";
-
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
     let sink = Sink::start().await?;
     let dir = tempfile::tempdir()?;
     progress(&format!("mail: the days of {size} persons are written"));
-    let told = (Channel::Email, "daily", "news");
+    let told = (Channel::Email, "daily");
     let letters = Letters::new(told, letters::phone, size.max(WARM), WORKS)?;
     let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), runtime::Clock::real(0))?;
     let store = Embedded::open(&dir.path().join("store"))?;
-    let mut desk = Desk::open(letters, catalogue()?, Arc::new(topics), Arc::new(store)).await?;
+    let mut desk = Desk::open(letters, letters::catalogue()?, Arc::new(topics), Arc::new(store)).await?;
     let courier: Arc<dyn Courier> = Arc::new(mailer(sink.port())?);
     let sample = sample(dir.path(), &mut desk).await?;
     let (_, mut readys) = desk.tell(WARM, courier.clone()).await?;
@@ -98,8 +72,10 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
     let held = desk.all_sent(&readys).await? && sink.has_taken(taken as u64).await;
     Ok(Report {
         bench: "mail".into(),
-        engine: "embedded, synced to disk before each answer; smtp-sink on the same cores; RSA of 2048 bits"
-            .into(),
+        engine: format!(
+            "embedded, synced to disk before each answer; RSA of 2048 bits; on the same cores {}",
+            sink.name()
+        ),
         machine: machine(),
         figures: vec![
             Figure::rate("mails accepted, against bare RSA signatures on all cores", size, &ours, &bare)
@@ -112,14 +88,6 @@ pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Resul
             held,
         },
     })
-}
-
-fn catalogue() -> anyhow::Result<Catalogue> {
-    let read = |name: &str| match name {
-        "digest.mjml" => Ok(include_str!("../mail/digest.mjml").to_owned()),
-        _ => Ok(include_str!("../mail/digest.txt").to_owned()),
-    };
-    Catalogue::parse(CATALOGUE, "bench.yaml", &read).map_err(|wrong| anyhow!("{wrong}"))
 }
 
 fn mailer(port: u16) -> anyhow::Result<Mailer> {

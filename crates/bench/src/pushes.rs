@@ -6,7 +6,6 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{anyhow, ensure};
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use catalogue::Catalogue;
 use courier::{Courier, Gate, Handed, Message};
 use courier_net::{
     dkim,
@@ -25,7 +24,7 @@ use store::embedded::Embedded;
 use crate::{
     apps::{Apps, TOKENS},
     desk::{Desk, Kept},
-    letters::Letters,
+    letters::{self, Letters},
     report::{Figure, Oracle, Report, machine},
 };
 
@@ -42,44 +41,18 @@ const WARM: usize = 300;
 const AT_ONCE: usize = 512;
 const HAND_OVER: Duration = Duration::from_secs(60);
 
-const CATALOGUE: &str = r"
-catalogue: bench
-subjects:
-  work: {title: text, image: url, page: url, medium: text, author: ref author, published: flag}
-  author: {name: text}
-kinds:
-  news:
-    on: work.published
-    to: {followers_of: author}
-    while: subject.published
-    says: '{{ author.name }} added “{{ subject.title }}”'
-    plans: [at_once]
-plans:
-  at_once:
-    channel: push
-    close: {after: 1m}
-    look_back: 1d
-    headline: '{{ (items | first).says }}'
-    body: '{{ count }} new'
-    opens: '{{ (items | first).subject.page }}'
-    sections:
-      - {title: News, kinds: [news], most: 8, order: newest}
-";
-
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
     let dir = tempfile::tempdir()?;
     let key = Key::make().map_err(|why| anyhow!(why))?;
     let public = Key::es256(&key).map_err(|why| anyhow!(why))?.public();
     let apps = Apps::start(BASE64_URL_SAFE_NO_PAD.decode(&public)?).await?;
     progress(&format!("push: the days of {size} persons are written"));
-    let told = (Channel::Push, "at_once", "news");
+    let told = (Channel::Push, "at_once");
     let root = apps.root();
     let letters = Letters::new(told, move |number| device(number, &root), size.max(WARM), 1)?;
     let topics = topic::embedded::Embedded::open(&dir.path().join("topics"), Clock::real(0))?;
     let store = Embedded::open(&dir.path().join("store"))?;
-    let catalogue = Catalogue::parse(CATALOGUE, "bench.yaml", &|_| Err("there is none".to_owned()));
-    let catalogue = catalogue.map_err(|wrong| anyhow!("{wrong}"))?;
-    let mut desk = Desk::open(letters, catalogue, Arc::new(topics), Arc::new(store)).await?;
+    let mut desk = Desk::open(letters, letters::catalogue()?, Arc::new(topics), Arc::new(store)).await?;
     let courier: Arc<dyn Courier> = Arc::new(pusher(&apps, &key)?);
     let kept = Arc::new(Kept::default());
     let (_, mut readys) = desk.tell(size, kept.clone()).await?;

@@ -1,17 +1,23 @@
-//! Postfix's `smtp-sink`: a mail server that takes everything, keeps nothing and counts.
+//! A mail server that takes everything, keeps nothing and counts: Postfix's `smtp-sink`, and where that is not
+//! installed our own.
 
 use std::{
     io::Read as _,
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::Duration,
 };
 
 use anyhow::{Context as _, bail};
-use runtime::{clock::Stopwatch, retry};
+use async_trait::async_trait;
+use courier_net::smtp::server::{Bounds, Envelope, Mailbox, SmtpServer, Taken};
+use runtime::{Shutdown, clock::Stopwatch, retry};
 
 /// Where Debian lays it, beside what is on the path of programs.
 const PLACES: [&str; 3] = ["smtp-sink", "/usr/sbin/smtp-sink", "/usr/lib/postfix/sbin/smtp-sink"];
@@ -22,18 +28,101 @@ const STARTS: Duration = Duration::from_secs(10);
 const COUNTS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Of our own server.
+const BOUNDS: Bounds = Bounds { connections: 512, mail_bytes: 8 * 1024 * 1024, ..Bounds::USUAL };
+
 /// A sink that runs. It ends with this.
-pub struct Sink {
+pub enum Sink {
+    Postfix(Postfix),
+    Own(Own),
+}
+
+impl Sink {
+    pub async fn start() -> anyhow::Result<Self> {
+        match find() {
+            Some(program) => Ok(Self::Postfix(Postfix::start(&program).await?)),
+            None => Ok(Self::Own(Own::start().await?)),
+        }
+    }
+
+    /// What it is.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Postfix(_) => "Postfix's smtp-sink",
+            Self::Own(_) => "a server of our own, for there is no smtp-sink here",
+        }
+    }
+
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Postfix(sink) => sink.address.port(),
+            Self::Own(sink) => sink.port,
+        }
+    }
+
+    /// Whether it has taken so many mails, and no more.
+    pub async fn has_taken(&self, mails: u64) -> bool {
+        let watch = Stopwatch::start();
+        loop {
+            let taken = match self {
+                Self::Postfix(sink) => counted(&sink.said.lock().unwrap_or_else(PoisonError::into_inner)),
+                Self::Own(sink) => Some(sink.counts.0.load(Ordering::Relaxed)),
+            };
+            if taken >= Some(mails) || watch.elapsed() > COUNTS {
+                return taken == Some(mails);
+            }
+            retry::wait(LOOK).await;
+        }
+    }
+}
+
+/// Our own server.
+pub struct Own {
+    port: u16,
+    counts: Arc<Counts>,
+    shutdown: Shutdown,
+}
+
+#[derive(Default)]
+struct Counts(AtomicU64);
+
+#[async_trait]
+impl Mailbox for Counts {
+    fn takes(&self, _: &str) -> bool {
+        true
+    }
+
+    async fn take(&self, _: &Envelope, _: Vec<u8>) -> Taken {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Taken::Kept
+    }
+}
+
+impl Own {
+    async fn start() -> anyhow::Result<Self> {
+        let server = SmtpServer::bind(([127, 0, 0, 1], 0).into(), "sink.example", BOUNDS).await?;
+        let (counts, shutdown) = (Arc::new(Counts::default()), Shutdown::default());
+        let port = server.address()?.port();
+        tokio::spawn(server.serve(counts.clone(), shutdown.clone()));
+        Ok(Self { port, counts, shutdown })
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.shutdown.start();
+    }
+}
+
+/// Postfix's.
+pub struct Postfix {
     child: Child,
     address: SocketAddr,
     said: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Sink {
-    pub async fn start() -> anyhow::Result<Self> {
-        let program = find().context(
-            "this bench needs `smtp-sink`, which is a part of Postfix (Debian: apt-get install postfix)",
-        )?;
+impl Postfix {
+    async fn start(program: &Path) -> anyhow::Result<Self> {
         let address = free()?;
         let mut command = Command::new(program);
         command.args(["-c", "-4"]);
@@ -63,10 +152,6 @@ impl Sink {
         Ok(sink)
     }
 
-    pub fn port(&self) -> u16 {
-        self.address.port()
-    }
-
     async fn answers(&self) -> anyhow::Result<()> {
         let watch = Stopwatch::start();
         while TcpStream::connect(self.address).is_err() {
@@ -77,21 +162,9 @@ impl Sink {
         }
         Ok(())
     }
-
-    /// Whether it has taken so many mails, and no more.
-    pub async fn has_taken(&self, mails: u64) -> bool {
-        let watch = Stopwatch::start();
-        loop {
-            let taken = counted(&self.said.lock().unwrap_or_else(PoisonError::into_inner));
-            if taken >= Some(mails) || watch.elapsed() > COUNTS {
-                return taken == Some(mails);
-            }
-            retry::wait(LOOK).await;
-        }
-    }
 }
 
-impl Drop for Sink {
+impl Drop for Postfix {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

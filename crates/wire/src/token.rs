@@ -124,7 +124,7 @@ pub fn read(text: &str, secret: &Secret) -> Option<Token> {
 }
 
 /// The next name, and what is behind it.
-fn name(bytes: &[u8]) -> Option<(&str, &[u8])> {
+pub(crate) fn name(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let (len, rest) = bytes.split_first()?;
     let (name, rest) = rest.split_at_checked(usize::from(*len))?;
     Some((str::from_utf8(name).ok()?, rest))

@@ -6,7 +6,7 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{Millis, PlanName, Tenant};
 
-use crate::token::Secret;
+use crate::token::{Secret, name};
 
 /// Characters of an address that a link leads to; a longer one is not counted.
 pub const ADDRESS_CHARS_MAX: usize = 2_048;
@@ -84,13 +84,6 @@ pub fn read(text: &str, secret: &Secret) -> Option<Visit> {
         due: Millis(i64::from_be_bytes(*due)),
         what,
     })
-}
-
-/// The next name, and what is behind it.
-fn name(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let (len, rest) = bytes.split_first()?;
-    let (name, rest) = rest.split_at_checked(usize::from(*len))?;
-    Some((str::from_utf8(name).ok()?, rest))
 }
 
 #[cfg(test)]
