@@ -18,6 +18,7 @@ mod sink;
 mod suppressions;
 mod tell;
 mod tools;
+mod unknown;
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use sink::Sink;
 pub use suppressions::Suppressions;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
 pub use tools::{Archive, Explain, Preview, Release, Shares, Windows};
+pub use unknown::Unknown;
 
 const AFTER: &str = "\
 Exit codes:
@@ -162,6 +164,9 @@ pub enum Command {
     /// Show what keeps mails from a person, because of what came back of them; lift it
     #[command(subcommand, after_help = suppressions::SUPPRESSIONS)]
     Suppressions(Suppressions),
+    /// List messages of which nobody can say whether they went out
+    #[command(after_help = unknown::UNKNOWN)]
+    Unknown(Unknown),
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = CHECK)]
     Check(Check),

@@ -31,6 +31,7 @@ mod show;
 mod sink;
 mod suppressions;
 mod tell;
+mod unknown;
 mod up;
 mod windows;
 
@@ -81,6 +82,7 @@ pub fn main() -> Result<(), Failure> {
         Command::SendTest(asked) => mail::send_test(&config, &asked, out),
         Command::Sink(asked) => sink::run(&config, &asked, out),
         Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
+        Command::Unknown(asked) => unknown::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),

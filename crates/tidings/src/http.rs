@@ -42,6 +42,7 @@ mod suppressions;
 #[cfg(test)]
 mod tests;
 mod told;
+mod unknown;
 mod unsubscribe;
 mod visit;
 pub mod waiting;

@@ -6,7 +6,7 @@
 //! the directory on which it stands, [`engines`] are the engines it has by its configuration, and [`home`] opens
 //! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
-//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`preview`], [`shares`] and [`quarantine`]
+//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`preview`], [`shares`], [`unknown`] and [`quarantine`]
 //! are views that the command line, the page and clients have in common. `sink` takes mails for
 //! whoever tries them out. [`say`] writes, [`failure`] knows the exit codes.
 
@@ -33,6 +33,7 @@ pub mod scenario;
 pub mod shares;
 mod sink;
 pub mod suppressions;
+pub mod unknown;
 
 pub mod cli;
 pub mod client;

@@ -50,6 +50,8 @@ fn what_makes_sense_is_read() {
         "tidings push key --file k.pem --json",
         "tidings shares",
         "tidings shares --since 21d --json",
+        "tidings unknown",
+        "tidings unknown --hours 168 --json",
         "tidings check dir",
         "tidings bench",
         "tidings bench log --size 100 --json",
@@ -110,6 +112,8 @@ fn what_makes_no_sense_is_refused() {
         "tidings repartition",
         "tidings repartition --to 0",
         "tidings repartition --to 1025",
+        "tidings unknown ann",
+        "tidings unknown --hours 0",
         "tidings repartition 128",
     ] {
         assert!(parse(line).is_err(), "{line}");

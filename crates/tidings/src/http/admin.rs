@@ -21,7 +21,7 @@ use topic::NewRecord;
 use wire::topics;
 
 use super::{
-    App, Oops, Shared, archive, clock, explain, open, preview, release, replay, shares, suppressions,
+    App, Oops, Shared, archive, clock, explain, open, preview, release, replay, shares, suppressions, unknown,
 };
 use crate::{
     days,
@@ -42,6 +42,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/admin/release", post(release::release))
         .route("/admin/replay", post(replay::order))
         .route("/admin/suppressions", get(suppressions::list).post(suppressions::lift))
+        .route("/admin/unknown", get(unknown::list))
         .route("/admin/archive", get(archive::look).post(archive::begin))
         .route("/admin/quarantine", get(list).post(settle))
         .route("/admin/clock", get(now).post(jump))
