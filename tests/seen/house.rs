@@ -126,6 +126,17 @@ impl House {
         })
     }
 
+    /// Waits until the little world that a demo begins with has come to somebody's windows: it is told only when the
+    /// house is ready.
+    pub fn begun(&self, person: &str) -> Result<()> {
+        waited("the demo's world", || {
+            let known = self.asked(&format!("/admin/windows?person={person}"))?;
+            let is_open = known["windows"].as_array().is_some_and(|windows| !windows.is_empty());
+            Ok(is_open.then_some(()))
+        })?;
+        self.settle()
+    }
+
     /// Has everybody's windows of a plan told now.
     pub fn release(&self, plan: &str) -> Result<()> {
         self.ordered("/admin/release", &json!({"plan": plan})).map(drop)

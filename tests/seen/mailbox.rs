@@ -26,7 +26,8 @@ fn a_demos_mail_is_read_over_imap_and_one_click_ends_them() {
         MailServer::start(MailOptions { mailboxes: Some(mailboxes.lmtp()), ..MailOptions::default() });
     let (server, folder) = (server.unwrap(), tempfile::tempdir().unwrap());
     let house = demo(&server, folder.path()).unwrap();
-    house.settle().unwrap();
+    house.begun("ann").unwrap();
+    house.begun("ben").unwrap();
     assert_eq!(mailboxes.read(ANN).unwrap(), Vec::<Vec<u8>>::new(), "nothing is due yet");
 
     house.release("morning_mail").unwrap();

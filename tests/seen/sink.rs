@@ -51,7 +51,7 @@ fn a_demos_mails_come_to_the_page_of_a_sink() {
     assert!(sink.page("").unwrap().contains(at), "it says how mails come there");
     let settings = [("TIDINGS_MAIL_WAYS", sink.way.as_str())];
     let house = House::start_as(&example("gallery"), &settings, &["--demo"]).unwrap();
-    house.settle().unwrap();
+    house.begun("ann").unwrap();
     house.release("morning_mail").unwrap();
     let mail = waited("a mail to Ann", || first(&sink.page("")?, "ann@example.org")).unwrap();
     let shown = sink.page(&format!("inbox/mail?id={mail}&show=headers")).unwrap();
