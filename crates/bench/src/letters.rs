@@ -1,5 +1,5 @@
 //! Readys for the sender's room: persons who follow authors, works of these in their days, and for each person a Ready
-//! of them. Who runs them through the room is [`crate::post`].
+//! of them. Who runs them through the room is [`crate::desk`].
 
 use std::collections::BTreeMap;
 
