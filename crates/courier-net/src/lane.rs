@@ -69,6 +69,13 @@ impl Lane {
         }
     }
 
+    /// The whole way in: a turn, and room as soon as there is any.
+    pub async fn admit(self: &Arc<Self>, spread: u64) -> Result<(Turn, OwnedSemaphorePermit), String> {
+        let turn = self.enter(spread).await?;
+        let room = turn.room().await?;
+        Ok((turn, room))
+    }
+
     /// Whether it is left alone by now.
     pub fn is_resting(&self) -> bool {
         self.pace().is_resting(self.now())

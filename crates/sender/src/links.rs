@@ -63,7 +63,8 @@ impl Links {
             Ok(())
         });
         let body = element!("body", |body| {
-            if let Some(point) = self.visit(ready, Visited::Opened, OPENED).filter(|_| opened) {
+            let point = opened.then(|| self.visit(ready, Visited::Opened, OPENED));
+            if let Some(point) = point.flatten() {
                 let point = format!(
                     "<img src=\"{point}\" width=\"1\" height=\"1\" alt=\"\" style=\"display:block\" />"
                 );

@@ -114,8 +114,7 @@ impl Caller {
         request.headers_mut().extend(headers);
         let pace = self.paces.get(&form.pace_of(&url));
         let pace = pace.ok_or_else(|| Fared::Later("too many addresses are called".to_owned()))?;
-        let turn = pace.lane.enter(spread(message.ready)).await.map_err(Fared::Later)?;
-        let room = turn.room().await.map_err(Fared::Later)?;
+        let (turn, room) = pace.lane.admit(spread(message.ready)).await.map_err(Fared::Later)?;
         Ok(Prepared { form, turn, room, request, now })
     }
 

@@ -44,12 +44,8 @@ impl Destination {
 
     /// Brings a mail there. What the provider does not take now, another one may.
     pub async fn bring(&self, letter: &Letter<'_>, gate: &dyn Gate, spread: u64) -> Brought {
-        let turn = match self.lane.enter(spread).await {
-            Ok(turn) => turn,
-            Err(why) => return Brought::Away(why),
-        };
-        let _room = match turn.room().await {
-            Ok(room) => room,
+        let (turn, _room) = match self.lane.admit(spread).await {
+            Ok(admitted) => admitted,
             Err(why) => return Brought::Away(why),
         };
         let request = match self.provider.write(letter) {

@@ -89,12 +89,8 @@ impl Destination {
 
     /// Brings a mail there. `spread` is any number that differs from mail to mail.
     pub async fn bring(&self, letter: &Letter<'_>, gate: &dyn Gate, spread: u64) -> Brought {
-        let turn = match self.lane.enter(spread).await {
-            Ok(turn) => turn,
-            Err(why) => return Brought::Away(why),
-        };
-        let _room = match turn.room().await {
-            Ok(room) => room,
+        let (turn, _room) = match self.lane.admit(spread).await {
+            Ok(admitted) => admitted,
             Err(why) => return Brought::Away(why),
         };
         let (brought, how) = self.bring_now(letter, gate).await;

@@ -8,8 +8,8 @@ use std::{
 use axum::{
     Json, Router,
     body::Bytes,
-    extract::{DefaultBodyLimit, Query, Request, State, rejection::BytesRejection},
-    http::StatusCode,
+    extract::{DefaultBodyLimit, FromRequestParts, Query, Request, State, rejection::BytesRejection},
+    http::{StatusCode, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -66,18 +66,35 @@ async fn stages(State(app): Shared) -> Result<Response, Oops> {
     Ok(Json(app.house.stages().await?).into_response())
 }
 
+/// Whose things are asked for: `?person=`.
+pub(super) struct Of(pub Person);
+
+#[derive(Deserialize)]
+struct Whose {
+    person: String,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Of {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let asked = Query::<Whose>::from_request_parts(parts, state).await;
+        let Query(Whose { person }) = asked.map_err(IntoResponse::into_response)?;
+        Person::new(&person).map(Self).map_err(|error| refuse(StatusCode::BAD_REQUEST, error))
+    }
+}
+
 #[derive(Deserialize)]
 struct DaysQuery {
-    person: String,
     since: Option<i32>,
 }
 
-async fn days_of(State(app): Shared, Query(query): Query<DaysQuery>) -> Result<Response, Oops> {
-    let person = match Person::new(&query.person) {
-        Ok(person) => person,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
-    };
-    let since = query.since.unwrap_or(days::DAYS_MAX);
+async fn days_of(
+    State(app): Shared,
+    Of(person): Of,
+    Query(DaysQuery { since }): Query<DaysQuery>,
+) -> Result<Response, Oops> {
+    let since = since.unwrap_or(days::DAYS_MAX);
     let store = &*app.house.engines().store;
     let days = days::read(store, &app.tenant, &person, since, app.now(), Some(&app.catalogue)).await?;
     Ok(Json(days).into_response())

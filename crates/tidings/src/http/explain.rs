@@ -6,23 +6,24 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use model::Person;
 use serde::Deserialize;
 
-use super::{Oops, Shared, admin::refuse};
+use super::{
+    Oops, Shared,
+    admin::{Of, refuse},
+};
 use crate::explain::{self, Asked, Refusal};
 
 #[derive(Deserialize)]
 pub struct ExplainQuery {
-    person: String,
     event: String,
 }
 
-pub async fn explain(State(app): Shared, Query(query): Query<ExplainQuery>) -> Result<Response, Oops> {
-    let person = match Person::new(&query.person) {
-        Ok(person) => person,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
-    };
+pub async fn explain(
+    State(app): Shared,
+    Of(person): Of,
+    Query(query): Query<ExplainQuery>,
+) -> Result<Response, Oops> {
     let Some(asked) = Asked::parse(&query.event) else {
         return Ok(refuse(StatusCode::BAD_REQUEST, "no event is named so"));
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     Form, Json, Router,
     extract::{
-        Query, State,
+        State,
         rejection::{FormRejection, JsonRejection},
     },
     http::StatusCode,
@@ -19,19 +19,13 @@ use super::{
     App, Oops, Shared, look,
     page::{self, Signed},
 };
-use super::{admin::refuse, release::known_plan};
+use super::{
+    admin::{Of, refuse},
+    release::known_plan,
+};
 use crate::open::{self, Deed, Done, Refusal, Which};
 
-#[derive(Deserialize)]
-pub struct Whose {
-    person: String,
-}
-
-pub async fn list(State(app): Shared, Query(Whose { person }): Query<Whose>) -> Result<Response, Oops> {
-    let person = match Person::new(&person) {
-        Ok(person) => person,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
-    };
+pub async fn list(State(app): Shared, Of(person): Of) -> Result<Response, Oops> {
     let log = &*app.house.engines().topics;
     let plans = Some(&app.catalogue.plans);
     Ok(Json(open::read(log, (&app.tenant, &person), app.now(), plans).await?).into_response())

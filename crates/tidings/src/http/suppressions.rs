@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Query, State},
+    extract::State,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -10,19 +10,13 @@ use model::Person;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Oops, Shared, admin::refuse};
+use super::{
+    Oops, Shared,
+    admin::{Of, refuse},
+};
 use crate::suppressions;
 
-#[derive(Deserialize)]
-pub struct Whose {
-    person: String,
-}
-
-pub async fn list(State(app): Shared, Query(Whose { person }): Query<Whose>) -> Result<Response, Oops> {
-    let person = match Person::new(&person) {
-        Ok(person) => person,
-        Err(error) => return Ok(refuse(StatusCode::BAD_REQUEST, error)),
-    };
+pub async fn list(State(app): Shared, Of(person): Of) -> Result<Response, Oops> {
     let store = &*app.house.engines().store;
     Ok(Json(suppressions::read(store, (&app.tenant, &person), app.now()).await?).into_response())
 }

@@ -65,7 +65,7 @@ impl Unsubscribe {
     }
 }
 
-const UNKNOWN: Stopped = Stopped(
+pub(super) const UNKNOWN: Stopped = Stopped(
     StatusCode::NOT_FOUND,
     "this link is not whole; open the one in the mail again, or copy all of it",
 );

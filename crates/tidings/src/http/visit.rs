@@ -18,7 +18,11 @@ use wire::{
     visit::{self, Visit, Visited},
 };
 
-use super::{App, Shared, guard::Stopped, unsubscribe};
+use super::{
+    App, Shared,
+    guard::Stopped,
+    unsubscribe::{UNKNOWN, hardened},
+};
 
 /// Whoever follows a link so soon after its mail was due had no time to read it.
 const READS_MS: i64 = 10_000;
@@ -76,17 +80,12 @@ impl Visits {
     }
 }
 
-const UNKNOWN: Stopped = Stopped(
-    StatusCode::NOT_FOUND,
-    "this link is not whole; open the one in the mail again, or copy all of it",
-);
-
 /// The paths. They stand outside of the guard: where they lead is signed.
 pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route(&format!("/{}/{{visit}}", sender::links::FOLLOWED), get(follow))
         .route(&format!("/{}/{{visit}}", sender::links::OPENED), get(open))
-        .layer(from_fn(unsubscribe::hardened))
+        .layer(from_fn(hardened))
 }
 
 async fn follow(
