@@ -21,7 +21,7 @@ const RESERVE: u64 = 8 << 20;
 /// Events that are published before and while there is no room; the others come after.
 const BEFORE: u64 = 24;
 /// How long the process may take to see what became of its disk.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_full_disk_is_waited_out_and_nothing_is_lost() {

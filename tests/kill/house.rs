@@ -11,12 +11,13 @@ use std::{
     time::Duration,
 };
 
+use runtime::clock::Stopwatch;
 use serde_json::Value;
 
 /// How long the process may take to open its page.
-const OPENING: Duration = Duration::from_secs(60);
+const OPENING: Duration = Duration::from_secs(180);
 /// How long one request may take; one that meets the stop never ends.
-const ANSWER: Duration = Duration::from_secs(20);
+const ANSWER: Duration = Duration::from_secs(30);
 
 pub struct House {
     child: Mutex<Child>,
@@ -29,6 +30,14 @@ pub struct House {
 }
 
 impl House {
+    /// Lays out engines that others run, as these settings name them.
+    pub fn migrate(dir: &Path, settings: &[(&str, &str)]) -> Result<(), String> {
+        let mut command = Command::new(tests::binary().map_err(|e| e.to_string())?);
+        command.arg("migrate").current_dir(dir).envs(settings.iter().copied());
+        let ran = command.output().map_err(|e| e.to_string())?;
+        if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
+    }
+
     /// Starts the process; `stop_at` names the point at which it stands still.
     pub fn start(dir: &Path, stop_at: Option<&str>) -> Result<Self, String> {
         Self::start_with(dir, stop_at.map(|at| ("TIDINGS_STOP_AT", at)).as_slice())
@@ -123,9 +132,27 @@ impl House {
         drop(request.send_form(form));
     }
 
+    /// Waits until the rooms have read all there is, or until nobody answers any more: a clock that is moved before that is
+    /// ahead of what opens after it.
+    pub fn reads_all(&self) {
+        let lag =
+            |stages: Value| -> Option<u64> { stages.as_array()?.iter().map(|one| one["lag"].as_u64()).sum() };
+        let waited = Stopwatch::start();
+        while let Ok(stages) = self.asked("/admin/stages") {
+            if lag(stages) == Some(0) || waited.elapsed() > OPENING {
+                return;
+            }
+            std::thread::park_timeout(Duration::from_millis(200));
+        }
+    }
+
     /// A person's days, as the command line sees them.
     pub fn days(&self, person: &str) -> Result<Value, String> {
-        let url = format!("{}/admin/days?person={person}", self.address);
+        self.asked(&format!("/admin/days?person={person}"))
+    }
+
+    fn asked(&self, path: &str) -> Result<Value, String> {
+        let url = format!("{}{path}", self.address);
         let request = self.agent.get(url).header("authorization", format!("Bearer {}", self.token));
         let (_, text) = said(request.call())?;
         serde_json::from_str(&text).map_err(|e| format!("{e}: {text}"))

@@ -25,6 +25,8 @@ pub struct Load {
     pub first: Option<String>,
     /// What the browser of each of them subscribed to, where they are told by push.
     pub browsers: Vec<String>,
+    /// The address of each of them, where they are told by a hook.
+    pub hooks: Vec<String>,
     /// Whether what is published is urgent.
     pub is_urgent: bool,
     /// By number of the event: when it occurred, the same at every try, and whether it was acknowledged.
@@ -40,10 +42,14 @@ impl Load {
     pub fn facts(&mut self, house: &House) {
         let mut lines = String::new();
         for p in 0..Self::PERSONS {
-            let profile = json!({"id": format!("profile-{p}"), "source": "kill", "type": "tidings.profile",
-                "data": {"person": format!("p{p}"), "email": self.address(p)}});
+            let own = |all: &[String]| usize::try_from(p).ok().and_then(|p| all.get(p).cloned());
+            let mut data = json!({"person": format!("p{p}"), "email": self.address(p)});
+            if let Some(hook) = own(&self.hooks) {
+                data["webhook"] = hook.into();
+            }
+            let profile = json!({"id": format!("profile-{p}"), "source": "kill", "type": "tidings.profile", "data": data});
             lines += &format!("{profile}\n");
-            if let Some(token) = usize::try_from(p).ok().and_then(|p| self.browsers.get(p)) {
+            if let Some(token) = own(&self.browsers) {
                 let device = json!({"id": format!("device-{p}"), "source": "kill", "type": "tidings.device",
                     "data": {"person": format!("p{p}"), "device": "browser", "platform": "web", "token": token}});
                 lines += &format!("{device}\n");
@@ -146,6 +152,28 @@ impl Load {
         }
         wrong.extend(by_person.keys().map(|address| format!("a message to {address}, whom nobody knows")));
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+    }
+
+    /// What is urgent comes twice at most, in the same words under the same id, and never as a maybe.
+    pub fn check_urgent(&self, told: Vec<Told>, was_taken: bool) -> Result<(), String> {
+        let mut by_id: BTreeMap<String, Vec<Told>> = BTreeMap::new();
+        for message in told {
+            by_id.entry(message.id.clone()).or_default().push(message);
+        }
+        let mut twice = 0;
+        for (id, messages) in &mut by_id {
+            let first = &messages[0];
+            let is_same = messages.iter().all(|message| message.text == first.text && message.to == first.to);
+            if messages.len() > 2 || !is_same || first.text.contains("may have been sent") {
+                return Err(format!("{id} arrived {} times, the same: {is_same}", messages.len()));
+            }
+            twice += usize::from(messages.len() > 1);
+            messages.truncate(1);
+        }
+        if was_taken && twice == 0 {
+            return Err("nothing went out again, though nobody can know whether it went out".to_owned());
+        }
+        self.check_told(&by_id.into_values().flatten().collect::<Vec<_>>(), false)
     }
 
     /// Every event is told to each of its followers in exactly one mail, and no mail left twice.

@@ -9,7 +9,9 @@
 
 mod bench;
 mod full_disk;
+mod hooks;
 mod house;
+mod lives;
 mod load;
 mod post;
 mod pushes;
@@ -25,7 +27,7 @@ use runtime::crash;
 /// Kills in a usual run: each point once, and one more.
 const KILLS: usize = 5;
 /// How long the process may take to come to the point.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn soak_killed_between_two_effects_it_loses_nothing_and_tells_nothing_twice() {

@@ -2,47 +2,56 @@
 //! server has it in its hands, and when it was taken and nobody wrote that down. Each message arrives once at most, and
 //! what nobody can know is told again under another id, with the word that it may have been sent before.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use engines::{Arrived, MailOptions, MailServer};
 use mail_parser::MessageParser;
 use runtime::{clock::Stopwatch, crash};
 
 use crate::{
-    PATIENCE,
     house::House,
+    lives::{self, At, Engines},
     load::{Load, Told},
 };
 
 /// How long the server keeps the first mail to somebody.
 const HELD: Duration = Duration::from_secs(25);
 
-/// Where the process dies: at a point of its own, or while the server holds the mail of whoever is called so.
-enum Death {
-    Own(&'static str, u64),
-    Held(&'static str),
-}
-
 #[test]
 fn killed_at_every_point_of_a_mail_each_message_arrives_once_or_is_listed() {
     let server = MailServer::start(MailOptions::default()).unwrap();
     // Of each: whether somebody has to be told again, since nobody can know.
-    let check = |death: Death, is_unclear: bool| {
-        let (name, before) = (format!("{death:?}"), server.arrived().unwrap().len());
+    let check = |at: At, is_unclear: bool| {
+        let before = server.arrived().unwrap().len();
         let dir = tempfile::tempdir().unwrap();
-        let told = round(dir.path(), &server, &death).and_then(|load| {
+        let told = round(dir.path(), &server, at, &Engines::own()).and_then(|(load, _)| {
             let mails = server.arrived().map_err(|error| error.to_string())?.split_off(before);
             wrong(&load, &mails, is_unclear)
         });
-        assert_eq!(told, Ok(()), "{name}");
+        assert_eq!(told, Ok(()), "{at}");
     };
     for nth in [1, 9] {
-        check(Death::Own(crash::CLAIMED, nth), true);
-        check(Death::Own(crash::SENT, nth), true);
+        check(At::Own(crash::CLAIMED, nth), true);
+        check(At::Own(crash::SENT, nth), true);
     }
-    check(Death::Held("hold-rcpt"), false);
-    check(Death::Held("hold-data"), true);
-    check(Death::Held("hold-end"), true);
+    check(At::Held("hold-rcpt"), false);
+    check(At::Held("hold-data"), true);
+    check(At::Held("hold-end"), true);
+}
+
+/// The journal is another one there, and so is what the other life finds of the log.
+#[test]
+fn on_kafka_and_cassandra_it_is_the_same() {
+    let server = MailServer::start(MailOptions::default()).unwrap();
+    let deaths = [("a", At::Own(crash::SENT, 9), true), ("b", At::Held("hold-rcpt"), false)];
+    for (name, at, is_unclear) in deaths {
+        let before = server.arrived().unwrap().len();
+        let dir = tempfile::tempdir().unwrap();
+        let engines = Engines::shared(dir.path(), &format!("post_{name}")).unwrap();
+        let (load, second) = round(dir.path(), &server, at, &engines).unwrap();
+        let told = || wrong(&load, &server.arrived().unwrap().split_off(before), is_unclear);
+        assert_eq!(lives::settle(&second, &told), Ok(()), "{at}");
+    }
 }
 
 #[test]
@@ -73,48 +82,22 @@ fn a_server_that_takes_its_time_holds_nobody_up() {
     assert_eq!(wrong(&load, &server.arrived().unwrap(), false), Ok(()));
 }
 
-impl std::fmt::Debug for Death {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Own(point, nth) => write!(f, "{point}:{nth}"),
-            Self::Held(mood) => f.write_str(mood),
-        }
-    }
-}
-
-/// One life that ends by a kill, and one after it.
-fn round(dir: &std::path::Path, server: &MailServer, death: &Death) -> Result<Load, String> {
+/// Two lives on these engines.
+fn round(dir: &Path, server: &MailServer, at: At, engines: &Engines) -> Result<(Load, House), String> {
     let way = format!("smtp+plain://{}:{}", server.host(), server.port());
-    let ways = ("TIDINGS_MAIL_WAYS", way.as_str());
-    let stop = if let Death::Own(point, nth) = death { format!("{point}:{nth}") } else { String::new() };
-    let mut settings = vec![ways];
-    settings.extend((!stop.is_empty()).then_some(("TIDINGS_STOP_AT", stop.as_str())));
+    let usual = [engines.settings(), vec![("TIDINGS_MAIL_WAYS", way.as_str())]].concat();
     let mut load = Load::default();
-    if let Death::Held(mood) = death {
+    if let At::Held(mood) = at {
         load.first = Some(format!("{mood}@example.org"));
     }
-    let first = House::start_with(dir, &settings)?;
-    load.facts(&first);
-    load.publish(&first);
-    let came = std::thread::scope(|scope| {
-        scope.spawn(|| first.move_clock("morning"));
-        let came = match death {
-            Death::Own(..) => first.stopped_within(PATIENCE),
-            Death::Held(_) => server.wait_until_it_holds().is_ok(),
-        };
-        first.kill();
-        came
-    });
-    if !came {
-        return Err(format!("it never came to {death:?}: {}", first.said()));
-    }
-    let second = House::start_with(dir, &[ways])?;
-    load.facts(&second);
-    load.publish(&second);
+    let open = |more: &[(&str, &str)]| House::start_with(dir, &[&usual, more].concat());
+    let held = server.held();
+    let holds = || server.wait_until_it_holds_more_than(held).is_ok();
+    let house = lives::both(&mut load, (at, "morning"), &open, &holds)?;
     for to in ["morning", "hour", "hour", "morning", "hour"] {
-        second.move_clock(to);
+        house.move_clock(to);
     }
-    if load.is_acknowledged() { Ok(load) } else { Err("not everything was acknowledged".to_owned()) }
+    Ok((load, house))
 }
 
 fn told(mail: &Arrived) -> Result<Told, String> {

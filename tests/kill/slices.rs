@@ -13,7 +13,7 @@ const FOLLOWERS: usize = 12_000;
 /// Follows of one request.
 const AT_ONCE: usize = 1_000;
 /// Until the process has come to the point.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// Looks at a person's days before giving up; each takes its time.
 const LOOKS_MAX: usize = 3_000;
 

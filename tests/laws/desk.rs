@@ -72,7 +72,7 @@ impl Desk {
     }
 
     pub fn follow(&mut self, key: &PersonKey, target: &SubjectRef, on: bool) {
-        self.world.follows.insert((key.0.clone(), key.1.clone(), target.clone()), on);
+        self.world.of_mut(&key.0).follow(key.1.clone(), target.clone(), on);
     }
 
     /// Whether a subject may be seen.
@@ -80,7 +80,7 @@ impl Desk {
         self.version += 1;
         let fields = [("public", Value::Flag(flag)), ("title", Value::text(subject.as_str()))];
         let state = State::at(self.version, fields.map(|(name, value)| (name, Some(value))));
-        self.world.subjects.entry((of.clone(), subject.clone())).or_default().merge(&state);
+        self.world.of_mut(of).subjects.entry(subject.clone()).or_default().merge(&state);
     }
 
     /// An event of the usual sort arrives for a person.

@@ -39,7 +39,7 @@ pub struct Gates {
     /// The courier cannot tell what became of a mail.
     pub blind: bool,
     not_now: Arc<AtomicUsize>,
-    busy_claims: Arc<AtomicUsize>,
+    turned_away: Arc<AtomicUsize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -82,9 +82,9 @@ impl Gates {
         self.not_now.store(times, Ordering::SeqCst);
     }
 
-    /// So many claims fail before they have an effect.
-    pub fn busy_claims(&self, times: usize) {
-        self.busy_claims.store(times, Ordering::SeqCst);
+    /// For so many times the courier does not come to its gate.
+    pub fn turned_away(&self, times: usize) {
+        self.turned_away.store(times, Ordering::SeqCst);
     }
 
     pub fn close(&self, name: &'static str) {
@@ -100,7 +100,7 @@ impl Gates {
         let mut at = self.gate(name).subscribe();
         let reached = at.wait_for(|at| *at == At::Waiting);
         drop(
-            tokio::time::timeout(std::time::Duration::from_secs(20), reached)
+            tokio::time::timeout(std::time::Duration::from_secs(60), reached)
                 .await
                 .expect("nobody came")
                 .unwrap(),
@@ -241,6 +241,9 @@ struct GatedCourier {
 impl Courier for GatedCourier {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
         self.gates.pass("before the hand-over").await;
+        if counted_down(&self.gates.turned_away) {
+            return Ok(Handed::NotNow("nobody is reached".to_owned()));
+        }
         if counted_down(&self.gates.not_now) {
             // As protocols go: it is claimed, offered, and turned down.
             let handed =
@@ -268,9 +271,6 @@ struct GatedStore {
 impl Journal for GatedStore {
     async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
         self.gates.pass("before the claim").await;
-        if counted_down(&self.gates.busy_claims) {
-            return Err(StoreError::Busy("turned away, on purpose".to_owned()));
-        }
         let claimed = self.inner.claim(tenant, claim).await;
         self.gates.pass("after the claim").await;
         claimed

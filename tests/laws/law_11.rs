@@ -99,7 +99,7 @@ fn hostile_life(mut dice: Dice) {
                 // Everything that is on its way is reported in one turn, some of it several times.
                 let mut news = Vec::new();
                 for ready in sending.drain(..) {
-                    let (_, delivery) = outcome(&mut dice, &ready, desk.now);
+                    let delivery = outcome(&mut dice, &ready, desk.now);
                     news.extend((0..1 + dice.below(2)).map(|_| News::Delivered(Box::new(delivery.clone()))));
                 }
                 dice.shuffle(&mut news);

@@ -5,6 +5,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use model::{Fate, Why};
+use sender::config::RETRY_MS_FIRST;
 use store::{Journal as _, Recorded, rough::Roughness};
 use topic::Topics as _;
 use wire::topics;
@@ -45,8 +46,8 @@ struct Schedule {
     again: bool,
 }
 
-/// A sender stands still at some place in a send. `older`: where it is to be overtaken by one whose own claims
-/// fail at first, so that this one goes on with a later attempt while the older one is still in hand.
+/// A sender stands still at some place in a send. `older`: where it is to be overtaken by one that reaches
+/// nobody at first, so that this one goes on with a later attempt while the older one is still in hand.
 async fn found_again(mut dice: Dice, older: Option<&'static str>) {
     let again = dice.once_in_a_hundred(50);
     let knobs = Knobs { most: 20, unsure: if again { "again" } else { "later" }, ..Knobs::default() };
@@ -89,32 +90,33 @@ impl Schedule {
     }
 
     /// The sender stands still and another takes over; then it wakes up and goes on with what it had in hand.
-    async fn overtaken(&mut self, place: &'static str, busy_claims: usize) {
+    async fn overtaken(&mut self, place: &'static str, turned_away: usize) {
         self.time_passes();
         let sleeper = self.world.leave();
         // The other one has no closed gates and a courier of the same sort, and perhaps a store that is busy.
         let mut engines = self.world.engines();
-        if busy_claims == 0 && self.dice.once_in_a_hundred(50) {
+        if turned_away == 0 && self.dice.once_in_a_hundred(50) {
             let seed = self.dice.next();
             let roughness =
                 Roughness { busy_before_percent: 8, busy_after_percent: 4, ..Roughness::seeded(seed) };
             engines.store = Arc::new(store::rough::Rough::new(engines.store, roughness));
         }
         let open = Gates::with_courier(self.gates.blind);
-        open.busy_claims(busy_claims);
+        open.turned_away(turned_away);
         self.world.start(open.around(engines)).await;
         for _ in 0..3 {
             self.world.caught_up(&[]).await;
-            if busy_claims == 0 {
+            if turned_away == 0 {
                 self.time_passes();
                 continue;
             }
-            self.world.clock.advance(CLAIM_MS + 1);
+            // Later than anything that could not be sent waits at first.
+            self.world.clock.advance(CLAIM_MS.max(2 * RETRY_MS_FIRST));
             // What falls due now is done by two houses, so neither can say when there is no more of it.
             runtime::retry::pause(1, 0).await;
         }
         self.gates.open(place);
-        if busy_claims > 0 {
+        if turned_away > 0 {
             runtime::retry::pause(1, 0).await;
         }
         for _ in 0..self.dice.below(3_000) {

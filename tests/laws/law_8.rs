@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use digest::{memory::PersonKey, news::News};
 use model::{
-    Day, Entry, EntryKey, Fate, Kind, Mark, Millis, Row, SubjectRef, What,
-    limits::DAY_MS,
+    Day, Entry, EntryKey, Fate, Kind, Mark, Millis, ReadyId, Row, SubjectRef, What,
+    delivery::{Delivery, Outcome},
+    limits::{DAY_MS, ID_BYTES_MAX},
     person::{Act, profile},
     ready::Ready,
 };
-use store::Recorded;
 
 use crate::{
     desk::Desk,
     names::{HOUR_MS, a_day, entry_key, person, plan, reason, subject, tenant},
-    outcomes::{outcome, told},
+    outcomes::{outcome, returned, sent, slow, told},
     seeds::{Dice, schedules},
     texts::{CHANGED, CHOSEN, Knobs, PLANS, USUAL, catalogue_of},
 };
@@ -29,6 +29,11 @@ fn law_8_no_entry_vanishes() {
         let knobs = Knobs { once_per: "subject", look_back_days: 9, most: 20, ..Knobs::default() };
         Life::with(dice, knobs).run();
     });
+    // So much that the record has no room for all that waits at the sender.
+    schedules(16, |dice| {
+        let knobs = Knobs { look_back_days: 19, most: 20, ..Knobs::default() };
+        Life { is_crowded: true, ..Life::with(dice, knobs) }.run();
+    });
 }
 
 const ZONES: [&str; 4] = ["Europe/Berlin", "Pacific/Kiritimati", "America/Los_Angeles", "Asia/Kathmandu"];
@@ -40,6 +45,8 @@ struct Life {
     knobs: Knobs,
     /// Whether the catalogue changes now and then.
     changes: bool,
+    /// Names are long, a lot happens at once more often, and the sender is slow.
+    is_crowded: bool,
     desk: Desk,
     persons: Vec<PersonKey>,
     /// Stored, but not announced yet.
@@ -47,6 +54,8 @@ struct Life {
     /// At the sender.
     sending: Vec<Ready>,
     events: usize,
+    /// What became of Readys for good.
+    journal: BTreeMap<ReadyId, Delivery>,
     /// How often each entry was sent for certain.
     sent: BTreeMap<(PersonKey, EntryKey), usize>,
     /// Which Readys told a subject for certain, by their place in the order in which they were decided, and
@@ -82,10 +91,12 @@ impl Life {
             dice,
             knobs,
             changes,
+            is_crowded: false,
             desk,
             persons,
             unannounced: Vec::new(),
             sending: Vec::new(),
+            journal: BTreeMap::new(),
             events: 0,
             sent: BTreeMap::new(),
             said: BTreeMap::new(),
@@ -131,7 +142,11 @@ impl Life {
             12 => self.prefers(&key),
             13 => self.acts(&key),
             0..5 => {
-                let many = if self.dice.once_in_a_hundred(4) { 150 + self.dice.below(200) } else { 1 };
+                let many = if self.dice.once_in_a_hundred(if self.is_crowded { 12 } else { 4 }) {
+                    150 + self.dice.below(200)
+                } else {
+                    1
+                };
                 let about = self.dice.once_in_a_hundred(50);
                 for _ in 0..many {
                     self.event(&key, about);
@@ -139,7 +154,8 @@ impl Life {
             }
             5 => self.announce(true),
             6 => {
-                let subject = subject(&format!("work:{}", self.dice.below(self.events + 1)));
+                let number = self.dice.below(self.events + 1);
+                let subject = self.work(number);
                 let flag = self.dice.once_in_a_hundred(30);
                 self.desk.public(&key.0, &subject, flag);
             }
@@ -179,12 +195,17 @@ impl Life {
         self.desk.follow(key, &subject(&format!("author:{author}")), true);
         // Often of a work that something has happened to before.
         let work = if self.dice.once_in_a_hundred(40) { self.dice.below(number + 1) } else { number };
-        let about = subject(&format!("work:{work}"));
+        let about = self.work(work);
         self.desk.public(&key.0, &about, public);
         let kind = because.kind.clone();
         let entry = Entry { key: entry_key(day, number), reason: because, subject: about, actor: None };
         self.desk.arrives(key, entry);
         self.unannounced.push((key.clone(), kind, entry_key(day, number)));
+    }
+
+    fn work(&self, number: usize) -> SubjectRef {
+        let longer = if self.is_crowded { "x".repeat(ID_BYTES_MAX / 2) } else { String::new() };
+        subject(&format!("work:{number}{longer}"))
     }
 
     /// Announcements come sooner or later, some of them twice.
@@ -236,23 +257,43 @@ impl Life {
         self.desk.days.entry(day).or_default().insert(Row::Mark(mark));
     }
 
-    /// What becomes of a Ready, whatever it is; most are sent.
+    /// What becomes of a Ready, whatever it is; most are sent. What somebody has in hand goes out after its report, and
+    /// whoever has the Ready next learns it of the journal.
     fn send(&mut self) {
         let ready = self.sending.remove(self.dice.below(self.sending.len()));
-        let key = (ready.tenant.clone(), ready.person.clone());
-        let (what, delivery) = outcome(&mut self.dice, &ready, self.desk.now);
-        if what == Recorded::Sent {
-            for entry in told(&ready, &delivery) {
-                let times = self.sent.entry((key.clone(), entry)).or_default();
-                *times += 1;
-                assert_eq!(*times, 1, "{entry:?} of {key:?} was sent again in {ready:?}");
+        let now = self.desk.now;
+        let delivery = match self.journal.get(&ready.id) {
+            Some(ended) => Delivery { attempt: ready.attempt, ..ended.clone() },
+            None if self.is_crowded && self.dice.once_in_a_hundred(60) => slow(&mut self.dice, &ready, now),
+            None if ready.is_recalled() => returned(&ready, now),
+            None => outcome(&mut self.dice, &ready, now),
+        };
+        let goes_out = match &delivery.outcome {
+            Outcome::Deferred { .. } => {
+                self.dice.once_in_a_hundred(if self.is_crowded { 60 } else { 30 }).then(|| sent(&ready, now))
             }
-            self.say(&key, &ready, &told(&ready, &delivery).collect());
+            _ => Some(delivery.clone()),
+        };
+        if let Some(ended) = goes_out.filter(|_| !self.journal.contains_key(&ready.id)) {
+            if matches!(ended.outcome, Outcome::Sent { .. }) {
+                self.goes_out(&ready, &ended);
+            }
+            self.journal.insert(ready.id, ended);
         }
-        self.desk.report(delivery.clone());
-        if self.dice.once_in_a_hundred(20) {
-            self.desk.report(delivery);
+        for _ in 0..1 + usize::from(self.dice.once_in_a_hundred(20)) {
+            let again = self.desk.report(delivery.clone()).ready;
+            self.sending.extend(again);
         }
+    }
+
+    fn goes_out(&mut self, ready: &Ready, delivery: &Delivery) {
+        let key = (ready.tenant.clone(), ready.person.clone());
+        for entry in told(ready, delivery) {
+            let times = self.sent.entry((key.clone(), entry)).or_default();
+            *times += 1;
+            assert_eq!(*times, 1, "{entry:?} of {key:?} was sent again in {ready:?}");
+        }
+        self.say(&key, ready, &told(ready, delivery).collect());
     }
 
     /// What a message says of subjects: where each is said once, no other message within the look-back did.

@@ -7,7 +7,7 @@ use store::{Record, Recorded};
 use crate::{names::HOUR_MS, seeds::Dice};
 
 /// Draws one outcome; most are sent, some without a few entries.
-pub fn outcome(dice: &mut Dice, ready: &Ready, now: Millis) -> (Recorded, Delivery) {
+pub fn outcome(dice: &mut Dice, ready: &Ready, now: Millis) -> Delivery {
     let why = dice.of(&[Why::NoLongerTrue, Why::SeenBefore, Why::Unsubscribed]);
     let drawn = ready.entries.iter().filter(|_| dice.once_in_a_hundred(20));
     let left: Vec<(EntryKey, Why)> = drawn.map(|entry| (entry.key, why)).collect();
@@ -18,11 +18,29 @@ pub fn outcome(dice: &mut Dice, ready: &Ready, now: Millis) -> (Recorded, Delive
         _ => Recorded::NotSent,
     };
     if what == Recorded::NotSent {
-        let until = now.plus(dice.ms(1_000, 9 * HOUR_MS));
-        return (what, report::deferred(ready, until, now));
+        return slow(dice, ready, now);
     }
+    recorded(ready, now, what, left)
+}
+
+/// Not now, or somebody has it in hand still: its owner cannot tell.
+pub fn slow(dice: &mut Dice, ready: &Ready, now: Millis) -> Delivery {
+    report::deferred(ready, now.plus(dice.ms(1_000, 9 * HOUR_MS)), now)
+}
+
+/// It is called back, and what it was to tell comes back.
+pub fn returned(ready: &Ready, now: Millis) -> Delivery {
+    recorded(ready, now, Recorded::Returned, Vec::new())
+}
+
+/// It was sent, with all that it has.
+pub fn sent(ready: &Ready, now: Millis) -> Delivery {
+    recorded(ready, now, Recorded::Sent, Vec::new())
+}
+
+fn recorded(ready: &Ready, now: Millis, what: Recorded, left: Vec<(EntryKey, Why)>) -> Delivery {
     let record = Record { ready: ready.id, attempt: ready.attempt, at: now, what, left };
-    (what, report::of_record(ready, &record))
+    report::of_record(ready, &record)
 }
 
 /// The entries that a sent Ready told.

@@ -22,7 +22,7 @@ use crate::names::{self, HOUR_MS, a_day, day_key, kind, reason, subject, tenant}
 /// How long a claim holds here.
 pub const CLAIM_MS: i64 = 10_000;
 /// Nothing that comes to an end takes longer than this, in real time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A house and all that is below it.
 pub struct World {

@@ -34,24 +34,48 @@ async function press(page, what) {
   }, what);
 }
 
-async function shown(page, count) {
-  return page.ask(async count => {
+// What is shown. It is asked for seldom: a browser that is asked while it puts a notification up forgets that one.
+async function shown(page) {
+  return page.ask(async () => {
     const registration = await navigator.serviceWorker.ready;
-    for (let tries = 0; tries < 600; tries++) {
+    for (let tries = 0; tries < 5; tries++) {
+      await new Promise(done => setTimeout(done, 1000));
       const all = await registration.getNotifications();
-      if (all.length >= count) {
+      if (all.length) {
         return all.map(({title, body, tag, silent, data}) => ({title, body, tag, silent, opens: data.opens}));
       }
-      await new Promise(done => setTimeout(done, 50));
     }
     return [];
-  }, count);
+  });
+}
+
+// Hands a push to the worker, again if the browser forgot it: it has the same tag, so there is one of it.
+async function pushed(browser, page, push) {
+  for (let tries = 0; tries < 6; tries++) {
+    await worker(browser, page);
+    await page.call('ServiceWorker.deliverPushMessage', push);
+    const all = await shown(page);
+    if (all.length) return all;
+  }
+  return [];
+}
+
+// The page's worker, woken where it had nothing to do for so long that the browser put it to sleep.
+async function worker(browser, page) {
+  const scopeURL = await page.ask(async () => (await navigator.serviceWorker.ready).scope);
+  for (let tries = 0; tries < 600; tries++) {
+    const {targetInfos} = await browser.call('Target.getTargets');
+    const found = targetInfos.find(target => target.type === 'service_worker');
+    if (found) return found;
+    await page.call('ServiceWorker.startWorker', {scopeURL});
+    await new Promise(done => setTimeout(done, 100));
+  }
+  throw new Error('the worker does not wake up');
 }
 
 // What the worker opens when each notification is clicked: a hand's click cannot be made from here, its event can.
-async function clicked(browser) {
-  const {targetInfos} = await browser.call('Target.getTargets');
-  const {targetId} = targetInfos.find(target => target.type === 'service_worker');
+async function clicked(browser, page) {
+  const {targetId} = await worker(browser, page);
   const {sessionId} = await browser.call('Target.attachToTarget', {targetId, flatten: true});
   const expression = `(async () => {
     const opened = [];
@@ -88,15 +112,13 @@ chromium(async browser => {
   const {params} = await registered;
   const {registrationId} = params.versions.find(version => version.status === 'activated');
   say({without, begun, refused});
-  let count = 0;
   for await (const line of readline.createInterface({input: process.stdin})) {
     if (line === 'end') {
       say(await press(page, 'end'));
       continue;
     }
-    await page.call('ServiceWorker.deliverPushMessage', {origin, registrationId, data: line});
-    say({shown: await shown(page, ++count), ...(await clicked(browser))});
-    count = 0;
+    const shown = await pushed(browser, page, {origin, registrationId, data: line});
+    say({shown, ...(await clicked(browser, page))});
   }
 }).catch(error => {
   console.error(error.stack);

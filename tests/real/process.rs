@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 /// How long one request may take: one that meets an engine that is away waits for it.
-const ANSWER: Duration = Duration::from_secs(20);
+const ANSWER: Duration = Duration::from_secs(60);
 /// What is shown of what a process said.
 const SAID_MAX: usize = 4_000;
 

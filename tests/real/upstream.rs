@@ -23,7 +23,7 @@ use crate::{
     told::{Counts, Mails},
 };
 
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(180);
 const BETWEEN: Duration = Duration::from_millis(500);
 /// In a frame, with the id of a schema that no registry has given away.
 const UNKNOWN: [u8; 6] = [0, 0x7f, 0xff, 0xff, 0xff, 1];

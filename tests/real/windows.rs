@@ -69,23 +69,37 @@ const PLANS: [&str; 16] = [
 /// How long houses take to open, usually; and how long windows gather before it is nine.
 const OPENING: i64 = 35_000;
 const GATHERING: i64 = 25_000;
+/// Where a machine was so busy that a round did not try everything, there is another one.
+const ROUNDS: u64 = 3;
 const BETWEEN_KILLS: Duration = Duration::from_millis(1_500);
 /// Windows of every type are open again soon after a kill.
 const OPEN: Duration = Duration::from_secs(60);
 /// How long nothing may be told before it counts as lost.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn kills_leave_windows_of_every_type_told_once() {
     let seed = number("TIDINGS_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     println!("TIDINGS_SEED={seed}");
     let watch = Stopwatch::start();
-    let story = play(seed, &watch).unwrap();
-    let wrong = checks::wrong(&story);
-    assert!(wrong.is_empty(), "TIDINGS_SEED={seed}: {wrong:#?}");
-    let untried = checks::untried(&story);
-    assert!(untried.is_empty(), "TIDINGS_SEED={seed}, and this run did not try: {untried:?}");
-    println!("{} notes, {} messages, {} s", story.said.len(), story.mails.len(), watch.elapsed().as_secs());
+    let mut untried = Vec::new();
+    for round in 1..=ROUNDS {
+        let story = play(seed, round, &watch).unwrap();
+        let wrong = checks::wrong(&story);
+        assert!(wrong.is_empty(), "TIDINGS_SEED={seed}: {wrong:#?}");
+        println!(
+            "{} notes, {} messages, {} s",
+            story.said.len(),
+            story.mails.len(),
+            watch.elapsed().as_secs()
+        );
+        untried = checks::untried(&story);
+        if untried.is_empty() {
+            return;
+        }
+        println!("not tried in round {round}: {untried:?}; dates: {:?}", checks::dates(&story));
+    }
+    panic!("TIDINGS_SEED={seed}, and no round tried all; the last one not: {untried:?}");
 }
 
 fn now() -> i64 {
@@ -93,10 +107,10 @@ fn now() -> i64 {
 }
 
 /// Opens the house, tells it all and kills meanwhile; what became of it.
-fn play(seed: u64, watch: &Stopwatch) -> Result<Story> {
+fn play(seed: u64, round: u64, watch: &Stopwatch) -> Result<Story> {
     let (kafka, cql) = (engines::kafka()?, engines::cql()?);
     println!("engines after {} s", watch.elapsed().as_secs());
-    let name = format!("windows_{}", std::process::id());
+    let name = format!("windows_{}_{round}", std::process::id());
     // Half of them come back under their names, and the others as somebody new.
     let mut house = House::closed(&Engines { kafka, cql, name: &name, known: true }, &ROOMS)?;
     let nines = Nines::new(now() + OPENING);
@@ -218,7 +232,12 @@ fn settle(house: &House, story: &mut Story) -> Result<()> {
     let waited = Stopwatch::start();
     loop {
         story.by_hand = now();
-        let Some(late) = overdue(house, story)? else { return Ok(()) };
+        let late = match overdue(house, story) {
+            Ok(None) => return Ok(()),
+            Ok(Some(late)) => late,
+            // Who is asked may be busy.
+            Err(error) => format!("{error:#}"),
+        };
         ensure!(waited.elapsed() < PATIENCE, "it is {} and this does not close: {late}", Millis(now()));
         pause(Duration::from_millis(200));
     }
@@ -247,7 +266,7 @@ fn overdue(house: &House, story: &Story) -> Result<Option<String>> {
 fn tell_rest(house: &House, story: &mut Story) -> Result<()> {
     let (mut mails, mut progress, mut before) = (Mails::default(), Stopwatch::start(), 0);
     loop {
-        PLANS.iter().try_for_each(|plan| house.release(plan))?;
+        drop(PLANS.map(|plan| house.release(plan)));
         mails.look(house.outbox())?;
         story.read_mails(&mails);
         let (owed, told) = (story.owed(), story.told());
@@ -263,7 +282,7 @@ fn tell_rest(house: &House, story: &mut Story) -> Result<()> {
     }
     let waited = Stopwatch::start();
     loop {
-        house.release(FOLLOWING)?;
+        drop(house.release(FOLLOWING));
         all_read(house)?;
         story.read_days(house)?;
         let waits = story.entries.iter().find(|entry| entry.waits());

@@ -17,9 +17,9 @@ use tempfile::TempDir;
 use crate::judges::said;
 
 /// How long the process may take to open its page.
-const OPENING: Duration = Duration::from_secs(60);
+const OPENING: Duration = Duration::from_secs(180);
 /// How long one request may take.
-const ANSWER: Duration = Duration::from_secs(30);
+const ANSWER: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_millis(50);
 
 pub struct House {

@@ -16,6 +16,8 @@ use crate::{
 /// Two persons of the demo who follow the same artist, the first of whom wants no more mails.
 const ANN: &str = "ann@example.org";
 const BEN: &str = "ben@example.org";
+/// An address of which the mail server says that it is nobody's.
+const NOBODY: &str = "never@example.org";
 const ARTIST: &str = "artist:1";
 const PUBLIC_URL: &str = "https://mail.gallery.example";
 
@@ -28,6 +30,10 @@ fn a_demos_mail_is_read_over_imap_and_one_click_ends_them() {
     let house = demo(&server, folder.path()).unwrap();
     house.begun("ann").unwrap();
     house.begun("ben").unwrap();
+    house.begun("chika").unwrap();
+    let moved = json!({"id": "moved", "source": "seen", "type": "tidings.profile", "person": "chika", "email": NOBODY});
+    house.say("/v1/facts", &[moved]).unwrap();
+    house.settle().unwrap();
     assert_eq!(mailboxes.read(ANN).unwrap(), Vec::<Vec<u8>>::new(), "nothing is due yet");
 
     house.release("morning_mail").unwrap();
@@ -39,6 +45,9 @@ fn a_demos_mail_is_read_over_imap_and_one_click_ends_them() {
     assert!(held.len() == 2 && held.values().all(|holds| *holds), "{held:?}");
     let (points, rules) = judges::points(&mail).unwrap();
     assert!(points < POINTS_MAX, "{rules}");
+
+    let ended = waited("what the server says of nobody", || suppressed(&house, "chika")).unwrap();
+    assert_eq!(ended, json!(["hard", "5.1.1", true]), "a dead address is known when its server says so");
 
     house.click(&link(&ann).unwrap()).unwrap();
     let own = json!({"id": "late", "source": "seen", "type": "artwork.published", "subject": "artwork:late",
@@ -86,6 +95,13 @@ fn link(mail: &[u8]) -> Result<String> {
 fn text(mail: &[u8]) -> Result<String> {
     let parsed = MessageParser::default().parse(mail).context("a mail that cannot be read")?;
     Ok(parsed.body_text(0).context("no text")?.into_owned())
+}
+
+/// What keeps mails from a person: what came back, its code, and whether it holds.
+fn suppressed(house: &House, person: &str) -> Result<Option<Value>> {
+    let known = house.asked(&format!("/admin/suppressions?person={person}"))?;
+    let first = known["suppressions"].get(0);
+    Ok(first.map(|one| json!([one["what"], one["code"], one["holds"]])))
 }
 
 /// What became of what Ann was to be told by mail about a subject, once that is known.

@@ -15,3 +15,29 @@ pub fn binary() -> Result<PathBuf> {
     ensure!(binary.exists(), "{} is missing: `{build}` makes it", binary.display());
     Ok(binary)
 }
+
+/// What stands before topics and groups of a house with this name.
+pub fn prefix(name: &str) -> String {
+    format!("{name}.")
+}
+
+/// What a process is told of engines that others run, as its environment: houses of other names do not meet there.
+pub fn production(kafka: &str, cql: &str, name: &str) -> Vec<(String, String)> {
+    let own = |text: &str| text.to_owned();
+    named([
+        ("ENGINE", own("production")),
+        ("KAFKA_BROKERS", own(kafka)),
+        ("KAFKA_PREFIX", prefix(name)),
+        ("KAFKA_REPLICATION", own("1")),
+        ("KAFKA_MIN_INSYNC", own("1")),
+        // Who was killed is not waited for long.
+        ("KAFKA_SESSION", own("6s")),
+        ("CQL_CONTACT_POINTS", own(cql)),
+        ("CQL_KEYSPACE", own(name)),
+    ])
+}
+
+/// Settings under the names that they have in the environment.
+pub fn named<const N: usize>(settings: [(&str, String); N]) -> Vec<(String, String)> {
+    settings.into_iter().map(|(name, value)| (format!("TIDINGS_{name}"), value)).collect()
+}

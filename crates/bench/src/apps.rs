@@ -93,6 +93,8 @@ async fn listen(listener: TcpListener, tls: TlsAcceptor, seen: Arc<Seen>) {
     while let Ok((stream, _)) = listener.accept().await {
         let (tls, seen) = (tls.clone(), seen.clone());
         tokio::spawn(async move {
+            // Or its answers wait for each other, as those of no service do.
+            drop(stream.set_nodelay(true));
             let Ok(stream) = tls.accept(stream).await else { return };
             let service = service_fn(|request| answered(seen.clone(), request));
             let mut http = http2::Builder::new(TokioExecutor::new());

@@ -21,16 +21,9 @@ use wire::topics;
 
 use crate::{letters::Letters, timed::Timed};
 
-/// What the house has, too.
-const CONFIG: Config = Config {
-    records_max: 64,
-    at_once_max: 16,
-    claim_ms: 120_000,
-    patience: Duration::from_secs(60),
-    links: None,
-    returns: None,
-};
-const LOOK_MS: i64 = 5;
+/// Nothing is put off, or what is measured would not be all of it.
+const SLOW: Duration = Duration::from_secs(60);
+const LOOK_MS: i64 = 20;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Readys asked for at once.
 const AT_ONCE: usize = 500;
@@ -81,7 +74,7 @@ impl Desk {
             shutdown: shutdown.clone(),
             metrics: SenderMetrics::declare(&Metrics::default())?,
         };
-        let mut run = tokio::spawn(sender::run(ports, CONFIG));
+        let mut run = tokio::spawn(sender::run(ports, Config { patience: SLOW, ..Config::default() }));
         let committed = async {
             let clock = Clock::real(0);
             while !self.has_committed().await? {

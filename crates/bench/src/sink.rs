@@ -2,6 +2,7 @@
 //! installed our own.
 
 use std::{
+    fs,
     io::Read as _,
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
@@ -27,6 +28,9 @@ const STARTS: Duration = Duration::from_secs(10);
 /// What it counts last is printed a moment later.
 const COUNTS: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
+
+/// What Linux counts the time of processes in.
+const TICK: Duration = Duration::from_millis(10);
 
 /// Of our own server.
 const BOUNDS: Bounds = Bounds { connections: 512, mail_bytes: 8 * 1024 * 1024, ..Bounds::USUAL };
@@ -58,6 +62,16 @@ impl Sink {
             Self::Postfix(sink) => sink.address.port(),
             Self::Own(sink) => sink.port,
         }
+    }
+
+    /// How long it has been at work on the same cores, if it is a process of its own.
+    pub fn worked(&self) -> Option<Duration> {
+        let Self::Postfix(sink) = self else { return None };
+        let said = fs::read_to_string(format!("/proc/{}/stat", sink.child.id())).ok()?;
+        // Behind the program's name, which may have blanks, the twelfth and the thirteenth: for itself, and for it by the system.
+        let mut fields = said.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<u32>().ok();
+        Some(TICK * (ticks()? + ticks()?))
     }
 
     /// Whether it has taken so many mails, and no more.

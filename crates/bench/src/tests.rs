@@ -11,7 +11,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 
 use crate::{Clusters, Report};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// With what the names of all that a bench makes begin.
 const OURS: &str = "tidings_bench_";
 

@@ -7,6 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use courier::Gate;
+use model::returns::Sort;
 use runtime::clock::Stopwatch;
 
 /// A provider can turn a mail away after the gate was asked, and then the next one may take it under the same claim. But
@@ -45,6 +46,10 @@ impl Gate for Asked<'_> {
         let yes = self.gate.may_go().await;
         *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some((yes, watch));
         yes
+    }
+
+    async fn came_back(&self, what: Sort, code: &str) {
+        self.gate.came_back(what, code).await;
     }
 }
 

@@ -10,7 +10,7 @@ mod key;
 
 use std::{fmt, sync::Arc};
 
-use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::digest::{Context, SHA256};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 pub use key::{Key, Unusable};
@@ -72,20 +72,20 @@ impl Signer {
 
     /// The mail with a signature of each kind of key that its sender's domain has: of each the newest that is in use.
     /// Instants are seconds since 1970.
-    pub fn signed(&self, mail: &[u8], domain: &str, at: i64) -> Result<Vec<u8>, Unusable> {
+    pub fn signed(&self, mut mail: Vec<u8>, domain: &str, at: i64) -> Result<Vec<u8>, Unusable> {
         let keys = self.keys_of(domain, at);
         if keys.is_empty() {
-            return Ok(mail.to_vec());
+            return Ok(mail);
         }
-        let (headers, body) = canonical::split(mail);
-        let body = BASE64_STANDARD.encode(digest(&SHA256, &canonical::body(body)));
+        let (headers, body) = canonical::split(&mail);
+        let mut sum = Context::new(&SHA256);
+        canonical::body(body, |piece| sum.update(piece));
+        let body = BASE64_STANDARD.encode(sum.finish());
         let headers = canonical::headers(headers);
-        let mut out = Vec::with_capacity(mail.len() + 1_024 * keys.len());
-        for key in keys {
-            out.extend(signature(key, &headers, &body, at)?.into_bytes());
-        }
-        out.extend_from_slice(mail);
-        Ok(out)
+        let signatures = keys.into_iter().map(|key| signature(key, &headers, &body, at));
+        let signatures = signatures.collect::<Result<String, _>>()?;
+        mail.splice(0..0, signatures.into_bytes());
+        Ok(mail)
     }
 
     /// Whether it has a key for mails of a domain by then.

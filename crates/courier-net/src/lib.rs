@@ -18,3 +18,5 @@ mod providers;
 pub mod push;
 pub mod smtp;
 pub mod ways;
+
+pub use pace::is_rate;

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -14,7 +14,6 @@ use courier::{
 };
 use model::{Channel, ReadyId};
 use runtime::Clock;
-use tokio::task::spawn_blocking;
 
 use crate::{
     asked::Asked,
@@ -119,7 +118,7 @@ impl fmt::Display for Way {
 #[derive(Debug)]
 pub struct Mailer {
     ways: Vec<Way>,
-    signer: Arc<Signer>,
+    signer: Signer,
     /// How long one mail may be on its way.
     hand_over: Duration,
     /// Domains of which it was said that there is no key.
@@ -128,7 +127,7 @@ pub struct Mailer {
 
 impl Mailer {
     pub fn new(ways: Vec<Way>, signer: Signer, hand_over: Duration) -> Self {
-        Self { ways, signer: Arc::new(signer), hand_over, unsigned: Mutex::default() }
+        Self { ways, signer, hand_over, unsigned: Mutex::default() }
     }
 
     /// The ways in the order in which they are asked: those for the receiver's domain first, and else by lot, but a mail
@@ -142,20 +141,17 @@ impl Mailer {
         ways.into_iter().map(|(_, way)| way).collect()
     }
 
-    /// Off the thread that waits for others: a signature takes a processor for a millisecond.
-    async fn signed(&self, bytes: Vec<u8>, domain: String, at: i64) -> Result<Vec<u8>, CourierError> {
+    /// On the thread at hand: it takes about as long as the mail took to be made, and another thread would have to be woken.
+    fn signed(&self, bytes: Vec<u8>, domain: &str, at: i64) -> Result<Vec<u8>, CourierError> {
         // Who puts together mails of their own signs those, with keys of their own.
         if self.signer.is_empty() || !self.ways.iter().any(Way::takes_bytes) {
             return Ok(bytes);
         }
-        if !self.signer.signs_for(&domain, at) {
-            self.tell_unsigned(&domain);
+        if !self.signer.signs_for(domain, at) {
+            self.tell_unsigned(domain);
             return Ok(bytes);
         }
-        let signer = self.signer.clone();
-        let signed = spawn_blocking(move || signer.signed(&bytes, &domain, at)).await;
-        let signed = signed.map_err(|_| CourierError::Broken("a signature was cut off".to_owned()))?;
-        signed.map_err(|error| CourierError::Broken(format!("DKIM: {error}")))
+        self.signer.signed(bytes, domain, at).map_err(|error| CourierError::Broken(format!("DKIM: {error}")))
     }
 
     /// Whoever has keys means mails to be signed. Said once of each domain.
@@ -195,7 +191,7 @@ impl Courier for Mailer {
             Err(unfit) => return Ok(Handed::Refused(unfit.to_string())),
         };
         let (bytes, at) = (std::mem::take(&mut written.bytes), message.date.0.div_euclid(SECOND_MS));
-        let bytes = self.signed(bytes, domain_of(&written.from), at).await?;
+        let bytes = self.signed(bytes, &domain_of(&written.from), at)?;
         let item = Item { message, mail, written: &written, bytes: &bytes };
         let mut why = "there is no way for mail".to_owned();
         let gate = Asked::new(gate, self.hand_over);

@@ -13,6 +13,14 @@ const RAMP_BURST_SECONDS: f64 = 3_600.0;
 /// Who may not send at all asks again after so long.
 const CLOSED_MS: u64 = 3_600_000;
 
+/// The largest number a second that makes sense.
+const RATE_MAX: f64 = 1_000_000.0;
+
+/// Whether so many a second can be kept to.
+pub fn is_rate(per_second: f64) -> bool {
+    per_second > 0.0 && per_second <= RATE_MAX
+}
+
 /// Instants are milliseconds of a clock that never goes back.
 #[derive(Debug)]
 pub(crate) struct Pace {

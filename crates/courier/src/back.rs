@@ -12,7 +12,7 @@ mod dsn;
 mod postmark;
 mod sendgrid;
 mod ses;
-mod status;
+pub mod status;
 
 use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 use model::returns::Sort;

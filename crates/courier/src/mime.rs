@@ -5,6 +5,7 @@
 //! are looked at once more. Errors name the field and never quote it, for it may be an address.
 
 mod header;
+mod quoted;
 
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +16,7 @@ use lettre::{
         header::{ContentTransferEncoding, ContentType},
     },
 };
+use memchr::{memchr, memchr_iter};
 use model::device::Device;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -207,30 +209,31 @@ fn boundary(message_id: &str) -> String {
 /// Both encodings leave no bare line end, no long line and nothing but ASCII.
 fn part(content_type: ContentType, text: &str) -> Result<SinglePart, Unfit> {
     let foreign = text.bytes().filter(|byte| !byte.is_ascii()).count();
-    let encoding = match foreign * 3 > text.len() {
-        true => ContentTransferEncoding::Base64,
-        false => ContentTransferEncoding::QuotedPrintable,
+    let (encoding, body) = if foreign * 3 > text.len() {
+        let encoding = ContentTransferEncoding::Base64;
+        let body = Body::new_with_encoding(text.to_owned(), encoding);
+        (encoding, body.map_err(|_| Unfit::new("body", "cannot be encoded"))?)
+    } else {
+        let encoding = ContentTransferEncoding::QuotedPrintable;
+        (encoding, Body::dangerous_pre_encoded(quoted::encode(text), encoding))
     };
-    let body = Body::new_with_encoding(text.to_owned(), encoding);
-    let body = body.map_err(|_| Unfit::new("body", "cannot be encoded"))?;
     Ok(SinglePart::builder().header(content_type).header(encoding).body(body))
 }
 
 /// Whether every line ends in CRLF, is not too long, and holds ASCII, or UTF-8 where that is asked for, without NUL: two
 /// servers that see different line ends see different mails.
 fn is_canonical(bytes: &[u8], is_utf8: bool) -> bool {
-    let Some(lines) = bytes.strip_suffix(b"\r\n") else { return false };
-    let good = |byte: &u8| (is_utf8 || byte.is_ascii()) && !matches!(byte, b'\r' | 0);
-    // All but the last end in a line feed here, so each has its carriage return still.
-    let mut ends = lines.split(|byte| *byte == b'\n').peekable();
-    while let Some(line) = ends.next() {
-        let line = match ends.peek() {
-            Some(_) => line.strip_suffix(b"\r"),
-            None => Some(line),
-        };
-        if !line.is_some_and(|line| line.len() <= LINE_BYTES_MAX && line.iter().all(good)) {
+    if !is_utf8 && !bytes.is_ascii() || memchr(0, bytes).is_some() || !bytes.ends_with(b"\n") {
+        return false;
+    }
+    let mut begin = 0;
+    let mut returns = memchr_iter(b'\r', bytes);
+    for end in memchr_iter(b'\n', bytes) {
+        // The next carriage return is the one before the line feed, or it stands by itself.
+        if returns.next().map(|at| at + 1) != Some(end) || end - begin > LINE_BYTES_MAX + 1 {
             return false;
         }
+        begin = end + 1;
     }
-    true
+    returns.next().is_none()
 }

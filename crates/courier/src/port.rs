@@ -6,6 +6,7 @@ use std::fmt;
 use async_trait::async_trait;
 use model::{
     Channel, Kind, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant, device::Device, hook::Hook,
+    returns::Sort,
 };
 
 /// One rendered message. From the same facts the same bytes.
@@ -146,6 +147,9 @@ pub trait Gate: Send + Sync {
 
     /// Nobody is behind the address of this call any more, and nobody will be. Said as the other.
     async fn left(&self, _call: &Call) {}
+
+    /// The receiver's server said at once what else would have come back later. Said as the others.
+    async fn came_back(&self, _what: Sort, _code: &str) {}
 }
 
 /// What became of a hand-over.

@@ -184,7 +184,7 @@ impl Digest {
     fn count(&self, decided: &Decided, now: Millis) {
         let metrics = &self.ports.metrics;
         metrics.windows_closed_total.with_label_values::<&str>(&[]).inc_by(decided.closed as u64);
-        for ready in &decided.ready {
+        for ready in decided.ready.iter().filter(|ready| !ready.is_recalled()) {
             metrics.readys_total.with_label_values(&[ready.plan.as_str()]).inc();
             #[allow(clippy::cast_precision_loss, reason = "a lateness for people to read")]
             let late = now.since(ready.due).max(0) as f64 / 1_000.0;

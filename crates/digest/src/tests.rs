@@ -169,7 +169,7 @@ impl World {
 
     /// Waits until the room has read everything and has nothing to do at this instant.
     async fn settle(&self) {
-        let watchdog = tokio::time::timeout(std::time::Duration::from_secs(30), async {
+        let watchdog = tokio::time::timeout(std::time::Duration::from_secs(120), async {
             let mut calm = None;
             loop {
                 let (quiet, changes) = self.quiet.now();

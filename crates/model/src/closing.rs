@@ -99,7 +99,7 @@ pub(crate) fn close(
     open.aim = candidates.iter().filter(|one| one.holds.is_ok()).filter_map(|one| one.aim).min();
     let window = &open.clone();
     let due = due::again(plan, window, Past::of(record, window), at);
-    record.windows[index].due = due.at;
+    record.windows[index].close_at(due.at, at.now);
     if due.at > at.now {
         return Vec::new();
     }
@@ -118,7 +118,7 @@ pub(crate) fn close(
         return Vec::new();
     }
     if let Some(later) = escalate::come_for(plan, window, &mut candidates, seen, at) {
-        record.windows[index].due = later;
+        record.windows[index].close_at(later, at.now);
         return Vec::new();
     }
     let Some(silent) = passes(record, index, plan, &mut candidates, live, at) else { return Vec::new() };
@@ -179,7 +179,7 @@ fn outlive(record: &mut PersonRecord, index: usize, plan: &Plan, candidates: Vec
     window.days.extend(rest);
     if !window.days.is_empty() {
         let due = due::due(plan, &window, Past::of(record, &window), window.opening, at).at;
-        window.due = due.max(at.now.plus(1));
+        window.close_at(due.max(at.now.plus(1)), at.now);
         record.windows.push(window);
     }
 }
@@ -240,10 +240,12 @@ fn first(
     let badge = take(record, plan, &window, id, &sorted, at);
     remember(record, plan, &window, at);
     hold::note(record, plan, at);
-    let open = Window { first: key, ..window.clone() };
+    let mut open = Window { first: key, ..window.clone() };
     let due = due::due(plan, &open, Past::of(record, &open), open.opening, at).at;
+    open.close_at(due, at.now);
     // After this turn, also if all that comes after is due already: what it tells is a message of its own.
-    record.windows[index] = Window { due: due.max(at.now.plus(1)), ..open };
+    open.due = due.max(at.now.plus(1));
+    record.windows[index] = open;
     ready(id, (silent, badge), plan, &window, sorted, at)
 }
 

@@ -35,7 +35,9 @@ pub enum Outcome {
     Refused { left: Vec<(EntryKey, Why)> },
     /// Nobody can say whether it was sent; these come back once, these end.
     Unknown { back: Vec<EntryKey>, left: Vec<(EntryKey, Why)> },
+    /// It was not sent, nor will it be, and these come back.
+    Returned { back: Vec<EntryKey> },
     /// Not now: the owner re-issues it at this instant. The Ready comes back whole, for the sender
-    /// keeps nothing.
+    /// keeps nothing. It may be in somebody's hands and go out yet.
     Deferred { until: Millis, ready: Ready },
 }

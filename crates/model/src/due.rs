@@ -128,7 +128,10 @@ pub(crate) fn again(plan: &Plan, window: &Window, past: Past<'_>, at: &At<'_>) -
 /// Where a window stands after something changed that its due instant depends on.
 pub(crate) fn retimed(plan: &Plan, window: &Window, past: Past<'_>, at: &At<'_>) -> Millis {
     let from = match &plan.close {
-        Close::Calendar { spread_ms, .. } => window.opening.max(at.now.plus(-spread_ms)),
+        // What is held has had its date, and keeps it.
+        Close::Calendar { spread_ms, .. } if window.held.is_none() => {
+            window.opening.max(at.now.plus(-spread_ms))
+        }
         _ => window.opening,
     };
     due(plan, window, past, from, at).at

@@ -54,13 +54,16 @@ pub(crate) fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'
     let follows = |window: &Window| at.plans.by_name.get(&window.plan)?.follows.clone();
     for window in record.windows.iter_mut().filter(|window| window.after == Some(delivery.ready)) {
         let Some(Follows { wait_ms, .. }) = follows(window) else { continue };
-        window.due = match &delivery.outcome {
+        let due = match &delivery.outcome {
             Outcome::Sent { .. } => delivery.at.plus(wait_ms),
             // It may have arrived.
             Outcome::Unknown { .. } => at.now.plus(wait_ms),
             Outcome::Nothing { .. } | Outcome::Refused { .. } => at.now,
+            // What comes back is told by another one first.
+            Outcome::Returned { .. } => at.now.plus(wait_ms.saturating_add(UNREPORTED_MS)),
             Outcome::Deferred { until, .. } => until.plus(wait_ms.saturating_add(UNREPORTED_MS)),
         };
+        window.close_at(due, at.now);
     }
 }
 

@@ -24,8 +24,10 @@ pub enum Fault {
     IdWithoutOpening,
     /// Law 7: whoever finds a claim sends all the same.
     ClaimIgnored,
-    /// Law 7: a claim is enough to send, whatever other attempts were begun.
-    AloneUnchecked,
+    /// Law 7: whoever was turned away before they claimed records it all the same.
+    RecordedUnclaimed,
+    /// Law 8: what has no room where it would wait comes back without asking the journal.
+    BackUnasked,
     /// Law 8: what is over a budget vanishes instead of being carried.
     OverflowDropped,
     /// Law 8: a subject that is said once within the look-back is said again in a later message.
@@ -43,7 +45,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::FirstReasonOnly,
         Self::MarkCoversAll,
         Self::TimeUnchecked,
@@ -54,7 +56,8 @@ impl Fault {
         Self::OwedForgotten,
         Self::IdWithoutOpening,
         Self::ClaimIgnored,
-        Self::AloneUnchecked,
+        Self::RecordedUnclaimed,
+        Self::BackUnasked,
         Self::OverflowDropped,
         Self::ToldAgain,
         Self::UncheckedAtEnd,
@@ -77,7 +80,8 @@ impl Fault {
             Self::OwedForgotten => "owed-forgotten",
             Self::IdWithoutOpening => "id-without-opening",
             Self::ClaimIgnored => "claim-ignored",
-            Self::AloneUnchecked => "alone-unchecked",
+            Self::RecordedUnclaimed => "recorded-unclaimed",
+            Self::BackUnasked => "back-unasked",
             Self::OverflowDropped => "overflow-dropped",
             Self::ToldAgain => "told-again",
             Self::UncheckedAtEnd => "unchecked-at-end",

@@ -52,6 +52,8 @@ pub const WINDOW_DAYS_MAX: usize = 21;
 pub const WINDOWS_PER_PERSON_MAX: usize = 16;
 /// What finds all of them open asks again after so long.
 pub const FULL_WAIT_MS: i64 = 60_000;
+/// What came back unsent is told again after so long at the soonest, so that an outage makes no loop.
+pub const BACK_WAIT_MS: i64 = 60_000;
 /// Who is seen on a surface is noted at most so often: flapping is no news.
 pub const SEEN_EVERY_MS: i64 = 30_000;
 /// When somebody comes is remembered for so long after they came last.
@@ -62,8 +64,6 @@ pub const BADGE_WAIT_MS: i64 = 5_000;
 pub const BADGE_LIFE_MS: i64 = 7 * DAY_MS;
 /// Keys of plans of one person whose last messages are remembered.
 pub const TOLD_MAX: usize = 24;
-/// Readys of one person that wait for another attempt or for their report.
-pub const WAITING_PER_PERSON_MAX: usize = 2;
 
 /// Windows that one turn may close.
 pub const TURN_CLOSINGS_MAX: usize = 500;

@@ -32,6 +32,8 @@ const WINDOW_BYTES: usize = 96;
 const BADGE_BYTES: usize = 40;
 /// Bytes of what is remembered of a plan's messages, beside its names and instants.
 const TOLD_BYTES: usize = 32;
+/// Bytes of a Ready that waits, beside its names, days and entries.
+const WAITING_BYTES: usize = 128;
 /// Bytes of a reason beside the names in it, with a score.
 const REASON_BYTES: usize = 16;
 
@@ -222,6 +224,19 @@ impl Window {
             && (hour, aim, first, days) == (&before.hour, &before.aim, &before.first, &before.days)
     }
 
+    /// Has it close then. Where its own time is still to come nothing holds it any more; where that has come, it stands
+    /// for the date it was held on, and all that may hold it are asked again.
+    pub fn close_at(&mut self, due: Millis, now: Millis) {
+        self.due = due;
+        self.held = self.held.filter(|_| due <= now);
+    }
+
+    /// Whether it waits for an instant that nothing which comes brings nearer. Who is here may leave before that, so while
+    /// they are, it is asked again.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.held, Some(Held::Quiet | Held::Cap)) && !self.is_acted_on()
+    }
+
     /// Whether it closes now, whatever else would have it wait.
     pub fn is_acted_on(&self) -> bool {
         self.act.is_some()
@@ -328,8 +343,10 @@ impl PersonRecord {
         };
         let one = |waiting: &Waiting| {
             let entries = waiting.ready.entries.iter().map(entry);
-            let days = waiting.ready.badge.as_ref().map_or(0, |unseen| unseen.days.len());
-            4 * (ID_BYTES_MAX + 3) + 112 + 5 * days + entries.sum::<usize>()
+            let Ready { tenant, person, plan, key, badge, .. } = &waiting.ready;
+            let names = tenant.as_str().len() + person.as_str().len() + plan.as_str().len() + key.len();
+            let days = badge.as_ref().map_or(0, |unseen| unseen.days.len());
+            names + WAITING_BYTES + 5 * days + entries.sum::<usize>()
         };
         self.waiting.iter().map(one).sum()
     }

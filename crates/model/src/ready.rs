@@ -11,6 +11,10 @@ use crate::{
     time::Millis,
 };
 
+/// The attempt of a Ready that its owner calls back, since there is no room where it would wait: nobody tries any more, and if
+/// it was not sent its entries come back. Whether it was only the journal can say.
+pub const RECALLED: u16 = u16::MAX;
+
 /// What is due. It carries keys and references, never addresses or rendered text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ready {
@@ -24,7 +28,7 @@ pub struct Ready {
     pub channel: Channel,
     /// Told without a sound, where the channel can make one.
     pub silent: bool,
-    /// Counts the tries at delivering this same Ready, from 0.
+    /// Counts how often this same Ready was issued, from 0.
     pub attempt: u16,
     pub due: Millis,
     /// After this instant it is not sent.
@@ -38,6 +42,11 @@ pub struct Ready {
 }
 
 impl Ready {
+    /// Whether it is to come back if it was not sent.
+    pub fn is_recalled(&self) -> bool {
+        self.attempt == RECALLED
+    }
+
     /// Whether it only sets the number on the app's icon.
     pub fn is_badge(&self) -> bool {
         self.entries.is_empty() && self.badge.is_some()

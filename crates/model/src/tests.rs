@@ -17,7 +17,7 @@ use crate::{
     closing::Candidate,
     delivery::{Delivery, Outcome},
     fold::fold,
-    limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX},
+    limits::{DAY_MS, DAY_ROWS_FULL, READY_ENTRIES_MAX, WAITING_BYTES_MAX},
     person::{Act, PersonRecord},
     plan::{Close, LocalTime, OncePer, Order, Plan, Plans, Rest, Section, Weekdays, ZoneRule},
     ready::Ready,
@@ -589,12 +589,36 @@ fn a_deferred_ready_is_issued_again_when_its_instant_comes() {
     assert!(bench.step(NINE + 7, Input::Again).ready.is_empty());
     let again = bench.step(until.0, Input::Again).ready;
     assert_eq!((again[0].id, again[0].attempt), (ready.id, 1));
-    // After the day's end it is not sent at all.
-    let late = delivery(&again[0], Outcome::Deferred { until: ready.expires, ready: again[0].clone() });
-    bench.step(until.0, Input::Reported(&late));
-    assert!(bench.record.waiting.is_empty());
-    let left = What::Left { ready: ready.id, why: Why::Expired };
-    assert!(bench.record.owed.iter().any(|owed| owed.mark.what == left));
+}
+
+/// Of several that are not sent yet those are called back for which there is no room, and nothing comes back unasked.
+#[test]
+fn what_has_no_room_is_called_back() {
+    let mut bench = Bench::new(20, 1);
+    let mut readys = Vec::new();
+    for n in 0..12 {
+        let at = NINE + n * DAY_MS;
+        bench.announce(at - 1_000, 0);
+        let works = (0..20).map(|work| candidate(at, work, &format!("work:{n}"), Ok(())));
+        readys.extend(bench.close(at, works.collect()));
+    }
+    let mut back = Vec::new();
+    for ready in &readys {
+        let outcome = Outcome::Deferred { until: ready.due.plus(30_000), ready: ready.clone() };
+        let effects = bench.step(NINE + 12 * DAY_MS, Input::Reported(&delivery(ready, outcome)));
+        back.extend(effects.ready);
+    }
+    assert!(bench.record.waiting_weight() <= WAITING_BYTES_MAX);
+    assert_eq!((readys.len(), bench.record.waiting.len() + back.len()), (12, 12), "each is somewhere");
+    assert!(!bench.record.waiting.is_empty() && !back.is_empty() && back.iter().all(Ready::is_recalled));
+    let is_back = |what| matches!(what, What::Returned { .. });
+    assert!(!bench.record.owed.iter().any(|owed| is_back(owed.mark.what)));
+    // The journal has it as not sent.
+    let keys = back[0].entries.iter().map(|entry| entry.key).collect();
+    bench.step(NINE + 12 * DAY_MS, Input::Reported(&delivery(&back[0], Outcome::Returned { back: keys })));
+    let what = What::Returned { ready: back[0].id, maybe: false };
+    assert!(bench.record.owed.iter().any(|owed| owed.mark.what == what));
+    assert_eq!(bench.record.windows.len(), 1, "they are told by the next one");
 }
 
 #[test]

@@ -16,13 +16,13 @@ use crate::{
     fault::{self, Fault},
     id::{Person, PlanName, Tenant},
     limits::{
-        AHEAD_MS_MAX, ATTEMPTS_MAX, DAY_MS, DAY_ROWS_FULL, FULL_WAIT_MS, HABIT_LIFE_MS, HOUR_MS, LATE_MS_MAX,
-        SEEN_EVERY_MS, WAITING_BYTES_MAX, WAITING_PER_PERSON_MAX, WINDOW_DAYS_MAX, WINDOWS_PER_PERSON_MAX,
+        AHEAD_MS_MAX, BACK_WAIT_MS, DAY_MS, DAY_ROWS_FULL, FULL_WAIT_MS, HABIT_LIFE_MS, HOUR_MS, LATE_MS_MAX,
+        SEEN_EVERY_MS, WAITING_BYTES_MAX, WINDOW_DAYS_MAX, WINDOWS_PER_PERSON_MAX,
     },
     mark::{Channel, Mark, What, Why},
     person::{Act, Owed, PersonRecord, Waiting, Window},
     plan::{Hours, Plan, Plans},
-    ready::Ready,
+    ready::{RECALLED, Ready},
     time::{Day, Millis},
 };
 
@@ -116,7 +116,7 @@ pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonReco
             effects.ready = again(&mut record, at.now);
             effects.ready.extend(badge::ready(&mut record, at));
         }
-        Input::Reported(delivery) => reported(&mut record, delivery, at),
+        Input::Reported(delivery) => effects.ready.extend(reported(&mut record, delivery, at)),
         Input::Acknowledged(owed) => record.owed.retain(|mine| !owed.contains(mine)),
     }
     (record, effects)
@@ -175,9 +175,14 @@ pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, mut news: News, at: &
     };
     let mut window = joined(window, news, plan, record, at);
     if waits {
-        window.due = window.due.max(at.now.plus(FULL_WAIT_MS)).min(due::last_call(&window));
+        put_off(&mut window, FULL_WAIT_MS, at.now);
     }
     record.windows.push(window);
+}
+
+/// Has a window wait at least so long, but not beyond its last instant.
+fn put_off(window: &mut Window, wait_ms: i64, now: Millis) {
+    window.due = window.due.max(now.plus(wait_ms)).min(due::last_call(window));
 }
 
 /// A window with what was announced to it.
@@ -194,13 +199,17 @@ fn joined(mut window: Window, news: News, plan: &Plan, record: &PersonRecord, at
     window.last = window.last.max(at.now);
     window.aim = window.aim.into_iter().chain(news.aim).min();
     let past = Past::of(record, &window);
-    if is_changed && !is_new && !window.is_acted_on() {
-        window.due = due::retimed(plan, &window, past, at);
+    let due = if is_changed && !is_new && !window.is_acted_on() {
+        due::retimed(plan, &window, past, at)
     } else if is_new || !(window.is_acted_on() || plan.close.is_calendar()) {
-        window.due = due::due(plan, &window, past, window.opening, at).at;
-    } else if let Some(sooner) = due::sooner(plan, &window, past) {
+        due::due(plan, &window, past, window.opening, at).at
+    } else {
         // The instant of a calendar stays, and is asked for its zone when it has come.
-        window.due = window.due.min(sooner);
+        due::sooner(plan, &window, past).map_or(window.due, |sooner| sooner.min(window.due))
+    };
+    // Until when it is kept its own time may have moved on: that is looked at then.
+    if is_changed || !window.is_kept() {
+        window.close_at(due, at.now);
     }
     window.due = window.due.min(due::last_call(&window));
     window
@@ -222,7 +231,8 @@ fn retime(record: &mut PersonRecord, at: &At<'_>) {
     let mut windows = std::mem::take(&mut record.windows);
     for window in windows.iter_mut().filter(|window| window.due > at.now && !window.is_acted_on()) {
         let Some(plan) = at.plans.by_name.get(&window.plan) else { continue };
-        window.due = due::retimed(plan, window, Past::of(record, window), at);
+        let due = due::retimed(plan, window, Past::of(record, window), at);
+        window.close_at(due, at.now);
     }
     record.windows = windows;
 }
@@ -285,9 +295,9 @@ fn again(record: &mut PersonRecord, now: Millis) -> Vec<Ready> {
     due.into_iter().map(|waiting: Waiting| waiting.ready).collect()
 }
 
-/// What became of a Ready: marks are owed, and what came back opens a window in the same turn.
-fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
-    let ready = delivery.ready;
+/// What became of a Ready: marks are owed, and what came back opens a window in the same turn. One that must be issued again
+/// at once is given.
+fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) -> Option<Ready> {
     escalate::reported(record, delivery, at);
     match &delivery.outcome {
         Outcome::Sent { left } | Outcome::Nothing { left } | Outcome::Refused { left } => {
@@ -297,32 +307,39 @@ fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
             owe_left(record, delivery, left);
             give_back(record, delivery, back, true, at);
         }
-        Outcome::Deferred { until, ready: deferred } => {
-            let attempt = delivery.attempt.saturating_add(1);
-            if attempt >= ATTEMPTS_MAX || *until >= deferred.expires {
-                let left: Vec<_> = deferred.entries.iter().map(|entry| (entry.key, Why::Expired)).collect();
-                owe_left(record, delivery, &left);
-            } else if record
-                .waiting
-                .iter()
-                .any(|waiting| waiting.ready.id == ready && waiting.ready.attempt >= attempt)
-            {
-                // The same report again.
-            } else {
-                let again = Waiting { at: *until, ready: Ready { attempt, ..deferred.clone() } };
-                record.waiting.retain(|waiting| waiting.ready.id != ready);
-                record.waiting.push(again);
-                // Too much to remember: the entries wait in their days instead, for the next digest.
-                if record.waiting.len() > WAITING_PER_PERSON_MAX
-                    || record.waiting_weight() > WAITING_BYTES_MAX
-                {
-                    record.waiting.pop();
-                    let back: Vec<_> = deferred.entries.iter().map(|entry| entry.key).collect();
-                    give_back(record, delivery, &back, false, at);
-                }
-            }
-        }
+        Outcome::Returned { back } => give_back(record, delivery, back, false, at),
+        Outcome::Deferred { until, ready } => return deferred(record, delivery, *until, ready, at),
     }
+    None
+}
+
+/// Remembers a Ready until it is issued again. Where there is no room for that it is called back, for it may be in somebody's
+/// hands: only the journal knows whether another one may tell what it tells.
+fn deferred(
+    record: &mut PersonRecord,
+    delivery: &Delivery,
+    until: Millis,
+    ready: &Ready,
+    at: &At<'_>,
+) -> Option<Ready> {
+    let attempt = delivery.attempt.saturating_add(1);
+    let same = |waiting: &Waiting| waiting.ready.id == ready.id;
+    if record.waiting.iter().any(|waiting| same(waiting) && waiting.ready.attempt >= attempt) {
+        // The same report again.
+        return None;
+    }
+    record.waiting.retain(|waiting| !same(waiting));
+    record.waiting.push(Waiting { at: until, ready: Ready { attempt, ..ready.clone() } });
+    if record.waiting_weight() <= WAITING_BYTES_MAX {
+        return None;
+    }
+    record.waiting.pop();
+    if fault::planted(Fault::BackUnasked) {
+        let back: Vec<_> = ready.entries.iter().map(|entry| entry.key).collect();
+        give_back(record, delivery, &back, false, at);
+        return None;
+    }
+    Some(Ready { attempt: RECALLED, ..ready.clone() })
 }
 
 fn owe_left(record: &mut PersonRecord, delivery: &Delivery, left: &[(EntryKey, Why)]) {
@@ -344,6 +361,11 @@ fn give_back(record: &mut PersonRecord, delivery: &Delivery, keys: &[EntryKey], 
         Some(plan) => {
             let opening = next_opening(record, at);
             open(record, plan, News { key: delivery.key.clone(), aim: None, days, rows: 0, opening }, at);
+            let window = record.windows.last_mut().filter(|window| !maybe && !window.is_acted_on());
+            if let Some(window) = window {
+                // What could not be sent a moment ago is not told again at once.
+                put_off(window, BACK_WAIT_MS, at.now);
+            }
         }
         None => open_any(record, &days, at),
     }

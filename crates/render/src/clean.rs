@@ -4,6 +4,10 @@ use crate::limits::TEXT_WIDTH;
 
 /// A value, without what could move a cursor, end a line or turn the direction of what follows.
 pub fn value(text: &str) -> String {
+    // Nearly every text is harmless as it is.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     text.chars().filter(|c| !turns(*c)).map(|c| if breaks(c) { ' ' } else { c }).collect()
 }
 

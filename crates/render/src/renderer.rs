@@ -255,10 +255,12 @@ impl Renderer {
     fn render<R: Clone + Into<Scripted>>(&self, part: Part<'_>, roots: &R) -> Result<String, RenderError> {
         let failed = |error: &Error| RenderError::Template(Box::new(self.problem(part, error)));
         let template = self.env.get_template(&part.template()).map_err(|error| failed(&error))?;
-        let mut out = Capped::default();
+        // A text comes out about as long as it is written.
+        let mut out = Capped { bytes: Vec::with_capacity(self.text(part).len() * 3 / 2) };
         match template.render_captured_to(roots.clone(), &mut out) {
             // Texts are made of texts, so this is one.
-            Ok(_) => Ok(String::from_utf8_lossy(&out.bytes).into_owned()),
+            Ok(_) => Ok(String::from_utf8(out.bytes)
+                .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())),
             Err(error) => Err(failed(&error)),
         }
     }
@@ -373,7 +375,6 @@ fn first_said(roots: &Roots) -> String {
 }
 
 /// Takes so many bytes and then no more.
-#[derive(Default)]
 struct Capped {
     bytes: Vec<u8>,
 }

@@ -87,17 +87,11 @@ pub fn web_address(text: &str) -> String {
     if !is_web_url(text) {
         return String::new();
     }
-    let mut address = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            // Style sheets put addresses between these.
-            '\'' => address.push_str("%27"),
-            '(' => address.push_str("%28"),
-            ')' => address.push_str("%29"),
-            c => address.push(c),
-        }
+    // Style sheets put addresses between these.
+    if !text.contains(['\'', '(', ')']) {
+        return clean::value(text);
     }
-    clean::value(&address)
+    clean::value(&text.replace('\'', "%27").replace('(', "%28").replace(')', "%29"))
 }
 
 /// Makes values for one mail.

@@ -18,15 +18,17 @@ pub const RETRY_MS_MAX: i64 = 3_600_000;
 pub const TRIES: u32 = 3;
 /// How long the sender waits at its end for deliveries that are under way.
 pub const GOODBYE: Duration = Duration::from_secs(5);
-/// When a Ready comes again whose delivery took longer.
-pub const SLOW_MS: i64 = 30_000;
+/// How long a Ready that its owner calls back stays here, if it may be in somebody's hands.
+pub const RECALL: Duration = Duration::from_secs(1);
+/// How long a round begins deliveries; whoever has not had a place by then comes again.
+pub const ROUND: Duration = Duration::from_secs(10);
 
 /// Settings of the sender.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Records handed to one turn at most.
+    /// Readys of one round at most, of all its partitions.
     pub records_max: usize,
-    /// Messages that one partition hands over at the same time.
+    /// Messages that are handed over at the same time.
     pub at_once_max: usize,
     /// How long a claim holds: the hand-over gives up then, and only after that is it unknown.
     pub claim_ms: i64,
@@ -36,6 +38,24 @@ pub struct Config {
     pub links: Option<Links>,
     /// Where mails come back to; without it, to their senders.
     pub returns: Option<Returns>,
+}
+
+impl Default for Config {
+    /// As the house ships it.
+    fn default() -> Self {
+        Self {
+            // Each message waits for some writes, so that many of them must wait together. What is lost by a crash is
+            // asked of the journal again.
+            records_max: 512,
+            at_once_max: 128,
+            // Longer than a slow mail server needs to answer.
+            claim_ms: 120_000,
+            // Servers that look into a mail before they take it need some seconds; who needs more is heard later.
+            patience: Duration::from_secs(3),
+            links: None,
+            returns: None,
+        }
+    }
 }
 
 /// When a Ready is tried again after so many tries. Each has a little more of its own, so that those that failed

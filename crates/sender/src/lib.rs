@@ -8,7 +8,7 @@
 //! [`readys`] is what a turn read, [`loaded`] what it needs to know. [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
 //! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it and the
 //! [`returns`] by which what comes back of it finds its person. [`report`] says what became of it. [`mod@run`] is the
-//! only place that waits.
+//! only place that waits; [`slow`] has what it did not wait for, and [`tokens`] tell its claims apart.
 
 pub mod config;
 pub mod links;
@@ -17,6 +17,8 @@ pub mod returns;
 pub mod loaded;
 pub mod past;
 mod readys;
+mod slow;
+mod tokens;
 
 pub mod check;
 pub mod message;

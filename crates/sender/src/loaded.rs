@@ -1,14 +1,26 @@
 //! What a batch of Readys needs to know, so that each thing is read once.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use catalogue::truth;
 use courier::Call;
 use model::{
-    Cell, State, Value,
+    Cell, ReadyId, Row, State, Value, World,
     device::{self, Device},
     entry::DayKey,
+    fold::fold,
     ready::Ready,
 };
-use store::{StateKey, world::Wanted};
+use store::{Journalled, StateKey, world::Wanted};
+
+use crate::check::{Facts, FactsOf};
+
+/// What was loaded for a batch.
+pub struct Loaded {
+    pub journal: BTreeMap<ReadyId, Journalled>,
+    pub facts: FactsOf,
+    pub world: World,
+}
 
 /// What the entries of Readys speak of.
 pub fn wanted(readys: &[Ready]) -> Wanted {
@@ -36,10 +48,16 @@ pub(crate) fn keys_of(readys: &[Ready]) -> Vec<StateKey> {
     readys.iter().flat_map(keys).collect()
 }
 
-/// The answers to that, by Ready.
-pub(crate) fn by_three(states: Vec<State>) -> impl Iterator<Item = [State; 3]> {
+/// Of each Ready the answers to that, and the days that it needs.
+pub(crate) fn facts_of(readys: &[Ready], states: Vec<State>, rows: &BTreeMap<DayKey, Vec<Row>>) -> FactsOf {
     let mut states = states.into_iter();
-    std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]))
+    let by_three = std::iter::from_fn(move || Some([states.next()?, states.next()?, states.next()?]));
+    let facts = readys.iter().zip(by_three).map(|(ready, [profile, mutes, notes])| {
+        let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
+        let view = fold(own.iter().filter_map(|day| rows.get(day)).flatten()).with_notes(&notes);
+        (ready.id, Facts { profile, mutes, notes, view })
+    });
+    facts.collect()
 }
 
 /// The days of its entries, and of what its badge counts.

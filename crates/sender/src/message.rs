@@ -6,13 +6,14 @@ use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{Call, Mail, Message, Push, Told, Way};
 use model::{
-    Channel, Kind, Millis, Reason, State, SubjectRef, Tenant, World, badge,
+    Channel, Kind, Millis, Reason, State, SubjectRef, World, badge,
     civil::Zones,
     device::{self, Platform},
     hook::Hook,
     person::profile,
     plan::{OncePer, Plan},
     ready::{Ready, ReadyEntry},
+    world::Share,
 };
 use render::{ItemInput, MailInput, Renderer, SectionInput};
 
@@ -37,8 +38,8 @@ impl Making<'_> {
     pub fn message(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> anyhow::Result<Message> {
         let plan =
             self.catalogue.plans.by_name.get(&ready.plan).context("the plan is not in the catalogue")?;
-        let related = of_tenant(&self.world.subjects, &ready.tenant);
-        let persons = of_tenant(&self.world.persons, &ready.tenant);
+        let unknown = Share::default();
+        let Share { subjects: related, persons, .. } = self.world.of(&ready.tenant).unwrap_or(&unknown);
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
         let said = said(plan, &checked.told);
         let nothing = State::default();
@@ -48,9 +49,9 @@ impl Making<'_> {
             name: facts.profile.text(profile::NAME),
             zone: &zone,
             due: ready.due,
-            sections: &sections(plan, &said, &ready.more, &related, &nothing),
-            related: &related,
-            persons: &persons,
+            sections: &sections(plan, &said, &ready.more, related, &nothing),
+            related,
+            persons,
             place: facts.profile.place(profile::PLACE),
             variant: variant(ready),
             unsubscribe: link.as_deref(),
@@ -166,11 +167,6 @@ fn badge_only(ready: &Ready, facts: &Facts) -> Way {
     let (badge, expires) = (badge(ready, facts, &[]), ready.expires);
     let (longer, image, opens) = (String::new(), None, None);
     Way::Push(Push { devices, longer, image, opens, silent: true, badge, wordless: true, expires })
-}
-
-fn of_tenant<T: Clone + Ord>(all: &BTreeMap<(Tenant, T), State>, of: &Tenant) -> BTreeMap<T, State> {
-    let own = all.iter().filter(|((tenant, _), _)| tenant == of);
-    own.map(|((_, key), state)| (key.clone(), state.clone())).collect()
 }
 
 /// Law 6: from the same facts the same words.

@@ -12,6 +12,7 @@ pub struct SenderMetrics {
     pub hand_over_seconds: HistogramVec,
     pub devices_gone_total: IntCounterVec,
     pub hooks_gone_total: IntCounterVec,
+    pub came_back_total: IntCounterVec,
 }
 
 impl SenderMetrics {
@@ -47,6 +48,11 @@ impl SenderMetrics {
                 "tidings_sender_hooks_gone_total",
                 "Addresses of hooks of which whoever answers there says that nobody is; they leave the profile.",
                 &["channel"],
+            )?,
+            came_back_total: metrics.counter(
+                "tidings_sender_came_back_total",
+                "Mails of which the receiver's server said at once that the address is dead (hard), or takes none now (soft).",
+                &["what"],
             )?,
         })
     }

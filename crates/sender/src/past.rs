@@ -2,16 +2,16 @@
 
 use catalogue::Catalogue;
 use courier::Handed;
-use model::{Millis, Reason, ready::Ready};
-use store::{Claim, Journalled, Record, Recorded};
+use model::{Millis, Reason, Why, limits::ATTEMPTS_MAX, ready::Ready};
+use store::{Claim, Claimed, Journalled, Record, Recorded};
 
-use crate::config::retry_ms;
+use crate::{check::Left, config::retry_ms, report};
 
 /// How a Ready is to be taken.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Past {
-    /// Nothing stands against sending this attempt.
-    Open,
+    /// Nothing stands against this attempt.
+    Open(u16),
     /// It ended; only the report is repeated.
     Ended(Record),
     /// Its next try is not due: not before this instant.
@@ -21,22 +21,58 @@ pub enum Past {
     Unclear(Claim),
 }
 
-/// Reads the journal of one Ready.
-pub fn past(ready: &Ready, journalled: &Journalled) -> Past {
+/// Reads the journal of one Ready. It counts the attempts, and not what the Ready says of itself: so whoever has the same
+/// Ready, a copy from long ago too, is after the same attempt, and of one attempt there is one claim.
+pub fn past(ready: &Ready, journalled: &Journalled, now: Millis) -> Past {
     let ended = |record: &&Record| !goes_on(record);
     if let Some(record) = journalled.records.iter().find(ended) {
         return Past::Ended(record.clone());
     }
-    let recorded = |attempt: u16| journalled.records.iter().find(|record| record.attempt == attempt);
-    let open = journalled.claims.iter().find(|claim| recorded(claim.attempt).is_none());
-    if let Some(claim) = open {
+    let is_recorded = |attempt: u16| journalled.records.iter().any(|record| record.attempt == attempt);
+    if let Some(claim) = journalled.claims.iter().find(|claim| !is_recorded(claim.attempt)) {
         return Past::Unclear(claim.clone());
     }
-    match recorded(ready.attempt) {
-        // This very attempt failed and its report may have been lost.
-        Some(record) => Past::NotBefore(record.at.plus(retry_ms(ready.id, ready.attempt))),
-        None => Past::Open,
+    match journalled.records.iter().max_by_key(|record| record.attempt) {
+        None => Past::Open(0),
+        Some(last) if ready.is_recalled() || again_at(last) <= now => {
+            Past::Open(last.attempt.saturating_add(1))
+        }
+        Some(last) => Past::NotBefore(again_at(last)),
     }
+}
+
+/// When another attempt follows one that goes on.
+pub fn again_at(record: &Record) -> Millis {
+    record.at.plus(retry_ms(record.ready, record.attempt))
+}
+
+/// What is recorded of an attempt that failed: the last one ends it, where there were as many as there may be, or the next
+/// would come too late.
+pub fn failed(
+    ready: &Ready,
+    attempt: u16,
+    journalled: &Journalled,
+    (what, left): (Recorded, Left),
+    now: Millis,
+) -> (Recorded, Left) {
+    let next = now.plus(retry_ms(ready.id, attempt));
+    let is_last = attempt.saturating_add(1) >= ATTEMPTS_MAX || next >= ready.expires;
+    match what {
+        Recorded::Unsure if is_last => (Recorded::Unknown, left),
+        Recorded::NotSent if is_last && was_unsure(journalled) => (Recorded::Unknown, left),
+        Recorded::NotSent if is_last => (Recorded::Nothing, report::rest(ready, left, Why::Expired)),
+        _ => (what, left),
+    }
+}
+
+/// Whether an attempt may have been sent, and another one was to follow.
+fn was_unsure(journalled: &Journalled) -> bool {
+    journalled.records.iter().any(|record| record.what == Recorded::Unsure)
+}
+
+/// What is recorded of a Ready that is called back. What may have been sent before says so.
+pub fn recalled(journalled: &Journalled) -> Recorded {
+    if was_unsure(journalled) { Recorded::Unknown } else { Recorded::Returned }
 }
 
 /// Whether another attempt follows.
@@ -52,7 +88,7 @@ pub fn unclear(ready: &Ready, journalled: &Journalled, catalogue: &Catalogue) ->
         let kind = catalogue.kinds.get(&reason.kind);
         kind.and_then(|kind| kind.again_if_unsure).unwrap_or(is_urgent)
     };
-    let was_again = journalled.records.iter().any(|record| record.what == Recorded::Unsure);
+    let was_again = was_unsure(journalled);
     let all_want = ready.entries.iter().all(|entry| entry.reasons.iter().any(wants));
     if all_want && !was_again && !ready.entries.is_empty() { Recorded::Unsure } else { Recorded::Unknown }
 }
@@ -77,10 +113,15 @@ pub fn recorded(ready: &Ready, handed: &Handed, unclear: impl FnOnce() -> Record
     }
 }
 
-/// Whether nothing else was begun for a Ready of which this attempt was just claimed: whoever claims and then
-/// looks sees everybody who did the same before, so of two with different attempts in hand at most one goes on.
-pub fn is_alone(attempt: u16, journalled: &Journalled) -> bool {
-    let recorded = |attempt: u16| journalled.records.iter().any(|record| record.attempt == attempt);
-    journalled.records.iter().all(|record| goes_on(record) && record.attempt != attempt)
-        && journalled.claims.iter().all(|claim| claim.attempt == attempt || recorded(claim.attempt))
+/// Whether whoever has this claim hands nothing over: they only end the attempt.
+pub fn tells_nothing(ready: &Ready, claim: &Claim) -> bool {
+    claim.told.is_empty() && !ready.is_badge()
+}
+
+/// Whose attempt it is. Asked for once more after an answer that was lost, it may be our own claim that stands.
+pub fn is_ours(claim: &Claim, claimed: &Claimed) -> bool {
+    match claimed {
+        Claimed::Yours => true,
+        Claimed::Theirs(standing) => standing.token == claim.token,
+    }
 }

@@ -8,7 +8,12 @@ use model::{
 };
 use store::{Record, Recorded};
 use topic::NewRecord;
-use wire::{Inbox, topics};
+use wire::{Inbox, Returned, topics};
+
+use crate::{
+    config::retry_ms,
+    past::{again_at, goes_on},
+};
 
 /// The report that a record stands for.
 pub fn of_record(ready: &Ready, record: &Record) -> Delivery {
@@ -17,9 +22,23 @@ pub fn of_record(ready: &Ready, record: &Record) -> Delivery {
         Recorded::Sent => Outcome::Sent { left },
         Recorded::Nothing => Outcome::Nothing { left },
         Recorded::Refused => Outcome::Refused { left: rest(ready, left, Why::Refused) },
+        Recorded::Returned => {
+            Outcome::Returned { back: ready.entries.iter().map(|entry| entry.key).collect() }
+        }
         Recorded::Unknown | Recorded::Unsure | Recorded::NotSent => unknown(ready, left),
     };
-    delivery(ready, record.attempt, record.at, outcome)
+    delivery(ready, ready.attempt, record.at, outcome)
+}
+
+/// What became of an attempt: another one follows, or it ended.
+pub fn of_attempt(ready: &Ready, record: &Record) -> Delivery {
+    if goes_on(record) { deferred(ready, again_at(record), record.at) } else { of_record(ready, record) }
+}
+
+/// It had no place, or takes long.
+pub fn comes_again(ready: &Ready, now: Millis) -> Delivery {
+    let tries = if ready.is_recalled() { 0 } else { ready.attempt };
+    deferred(ready, now.plus(retry_ms(ready.id, tries)), now)
 }
 
 /// Not now: the Ready goes back whole.
@@ -40,7 +59,7 @@ fn unknown(ready: &Ready, mut left: Vec<(EntryKey, Why)>) -> Outcome {
 }
 
 /// Every entry that was not left out before ends for this reason.
-fn rest(ready: &Ready, mut left: Vec<(EntryKey, Why)>, why: Why) -> Vec<(EntryKey, Why)> {
+pub fn rest(ready: &Ready, mut left: Vec<(EntryKey, Why)>, why: Why) -> Vec<(EntryKey, Why)> {
     for entry in &ready.entries {
         if !left.iter().any(|(key, _)| *key == entry.key) {
             left.push((entry.key, why));
@@ -70,6 +89,7 @@ pub fn outcome_name(delivery: &Delivery) -> &'static str {
         Outcome::Nothing { .. } => "nothing",
         Outcome::Refused { .. } => "refused",
         Outcome::Unknown { .. } => "unknown",
+        Outcome::Returned { .. } => "returned",
         Outcome::Deferred { .. } => "deferred",
     }
 }
@@ -77,6 +97,17 @@ pub fn outcome_name(delivery: &Delivery) -> &'static str {
 /// The report on its way to the person's owner.
 pub fn inbox_record(delivery: Delivery, partitions: Partitions) -> anyhow::Result<NewRecord> {
     person_record(&Inbox::Delivery(Box::new(delivery)), partitions)
+}
+
+/// What came back of a mail before it had left, as what comes back later is told.
+pub fn returned_record(returned: &Returned) -> anyhow::Result<NewRecord> {
+    Ok(NewRecord {
+        topic: topics::RETURNS.into(),
+        partition: 0,
+        key: wire::key::person(&returned.tenant, &returned.person),
+        value: Some(wire::returned::encode(returned)?),
+        headers: Vec::new(),
+    })
 }
 
 /// What a person's owner is told.

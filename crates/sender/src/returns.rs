@@ -2,7 +2,8 @@
 
 use courier::back::{Provider, WORD_HEADER, WORD_KEY};
 use model::{
-    Channel, Millis, ReadyId,
+    Channel, Millis, ReadyId, State,
+    person::profile,
     ready::Ready,
     returns::{AddressHash, Slip},
 };
@@ -42,10 +43,11 @@ impl Returns {
     }
 }
 
-/// The slip of a mail to an address.
-pub fn slip(ready: &Ready, stream: &str, address: &str, at: Millis) -> Slip {
+/// The slip of a mail to its person's address.
+pub fn slip(ready: &Ready, stream: &str, profile: &State, at: Millis) -> Option<Slip> {
     let Ready { tenant, person, plan, .. } = ready;
-    Slip {
+    let address = profile.text(profile::EMAIL).filter(|_| ready.channel == Channel::Email)?;
+    Some(Slip {
         tenant: tenant.clone(),
         person: person.clone(),
         plan: plan.clone(),
@@ -53,5 +55,5 @@ pub fn slip(ready: &Ready, stream: &str, address: &str, at: Millis) -> Slip {
         channel: Channel::Email,
         address: AddressHash::of(tenant, person, address),
         at,
-    }
+    })
 }

@@ -3,10 +3,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    hash::{BuildHasher as _, RandomState},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        Arc,
+        atomic::{AtomicBool, Ordering},
     },
 };
 
@@ -14,37 +13,39 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use catalogue::Catalogue;
 use courier::{Call, Courier, Gate, Handed, Message};
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, future::join_all};
+use futures::future::join_all;
 use model::{
-    Channel, Fact, Millis, Row, State, Tenant, World,
+    EntryKey, Fact, Millis, Row, State, Tenant,
     civil::Zones,
     delivery::Delivery,
     device::Device,
     entry::DayKey,
     fault::{self, Fault},
     partition::Partitions,
-    person::profile,
     ready::Ready,
+    returns::{Slip, Sort},
 };
 use prometheus::IntCounter;
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, clock::Stopwatch, crash};
-use store::{Claim, Claimed, Journalled, Record, Recorded, StateKey, Store, StoreError, world};
-use tokio::{task::JoinSet, time::timeout};
+use store::{Claim, Journalled, Record, Recorded, StateKey, Store, world};
+use tokio::{sync::Semaphore, time::timeout};
 use topic::{
     Batch, Membership, Mode, NewRecord, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::{Inbox, topics};
+use wire::{Inbox, Returned, topics};
 
 use crate::{
     check::{self, Checked, Facts, Left},
-    config::{Config, GOODBYE, GROUP, SLOW_MS, TRIES, retry_ms},
-    loaded::{by_three, days_of, keys_of, left, unhooked, wanted},
+    config::{Config, GOODBYE, GROUP, RECALL, ROUND, TRIES},
+    loaded::{Loaded, days_of, facts_of, keys_of, left, unhooked, wanted},
     message::{Making, message_id, sender_of},
     metrics::SenderMetrics,
-    past::{self, Past, goes_on, is_alone, unclear},
+    past::{self, Past, is_ours, unclear},
     readys, report, returns,
+    slow::{Slow, UnderWay},
+    tokens::Tokens,
 };
 
 /// What the sender is given.
@@ -84,10 +85,8 @@ pub async fn run(ports: Ports, config: Config) -> anyhow::Result<()> {
         shutdown: ports.shutdown.clone(),
         records_max: config.records_max,
     };
-    // Random, since in containers each process has the same number: two claims must never look like one.
-    let own = RandomState::new().hash_one(std::process::id()).to_be_bytes();
-    let (claims, slow) = (AtomicU64::new(0), Mutex::default());
-    let desk = Arc::new(Desk { ports, config, own, claims, slow });
+    let (tokens, places) = (Tokens::default(), Semaphore::new(config.at_once_max.max(1)));
+    let desk = Arc::new(Desk { ports, config, tokens, places, slow: Slow::default() });
     drive(drive_with, &mut Sender(desk.clone())).await?;
     desk.close().await;
     Ok(())
@@ -99,21 +98,10 @@ struct Sender(Arc<Desk>);
 struct Desk {
     ports: Ports,
     config: Config,
-    /// What no other process has.
-    own: [u8; 8],
-    claims: AtomicU64,
-    /// Deliveries whose turns did not wait for them. They end with the sender.
-    slow: Mutex<Vec<UnderWay>>,
-}
-
-/// One delivery; dropped, it ends where it is, as by a crash.
-type UnderWay = JoinSet<anyhow::Result<Delivery>>;
-
-/// What was loaded for a batch.
-struct Loaded {
-    journal: BTreeMap<model::ReadyId, Journalled>,
-    facts: check::FactsOf,
-    world: World,
+    tokens: Tokens,
+    /// Of those that are under way and not slow.
+    places: Semaphore,
+    slow: Slow,
 }
 
 #[async_trait]
@@ -129,16 +117,14 @@ impl Work for Sender {
 
 impl Desk {
     async fn turn(self: &Arc<Self>, batch: &Batch) -> anyhow::Result<Vec<NewRecord>> {
-        self.forget_ended();
-        let now = Millis(self.ports.clock.now());
+        self.slow.forget_ended();
+        let now = self.now();
         let (readys, mut records) = readys::read(&batch.records, now)?;
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(records.len() as u64);
-        let loaded = Arc::new(self.load(&readys).await?);
-        let deliveries = readys.into_iter().map(|ready| self.told(Arc::new(ready), loaded.clone()).boxed());
-        let deliveries: Vec<_> = deliveries.collect();
-        let deliveries = futures::stream::iter(deliveries).buffered(self.config.at_once_max.max(1));
-        let deliveries: Vec<Delivery> = deliveries.try_collect().await?;
-        for delivery in deliveries {
+        let (loaded, watch) = (Arc::new(self.load(&readys).await?), Stopwatch::start());
+        let told = readys.into_iter().map(|ready| self.told(Arc::new(ready), loaded.clone(), &watch));
+        // All of them end, also where one fails: nobody is cut off with a message in hand.
+        for delivery in join_all(told).await.into_iter().collect::<anyhow::Result<Vec<_>>>()? {
             records.push(report::inbox_record(delivery, self.ports.partitions)?);
         }
         Ok(records)
@@ -146,53 +132,57 @@ impl Desk {
 
     /// What became of a Ready. Where the other side takes its time nobody else waits for it: the Ready comes again, and
     /// by then the journal knows.
-    async fn told(self: &Arc<Self>, ready: Arc<Ready>, loaded: Arc<Loaded>) -> anyhow::Result<Delivery> {
+    async fn told(
+        self: &Arc<Self>,
+        ready: Arc<Ready>,
+        loaded: Arc<Loaded>,
+        round: &Stopwatch,
+    ) -> anyhow::Result<Delivery> {
+        let _place = self.places.acquire().await.context("a place")?;
+        if round.elapsed() > ROUND {
+            return Ok(report::comes_again(&ready, self.now()));
+        }
         let mut under_way = UnderWay::new();
         let (desk, own) = (self.clone(), ready.clone());
         under_way.spawn(async move { desk.deliver(&own, &loaded).await });
         match timeout(self.config.patience, under_way.join_next()).await {
             Ok(ended) => ended.context("a delivery")?.context("a delivery was cut off")?,
             Err(_) => {
-                lock(&self.slow).push(under_way);
-                let now = Millis(self.ports.clock.now());
-                Ok(report::deferred(&ready, now.plus(SLOW_MS), now))
+                self.slow.add(under_way);
+                Ok(report::comes_again(&ready, self.now()))
             }
         }
     }
 
+    fn now(&self) -> Millis {
+        Millis(self.ports.clock.now())
+    }
+
     /// Waits for the deliveries that are under way, but not for ever: what becomes of the others the journal finds out.
     async fn close(&self) {
-        let slow = std::mem::take(&mut *lock(&self.slow));
-        let ended = join_all(slow.into_iter().map(|mut one| async move { one.join_next().await }));
+        let ended =
+            join_all(self.slow.take().into_iter().map(|mut one| async move { one.join_next().await }));
         if timeout(GOODBYE, ended).await.is_err() {
             tracing::warn!("deliveries are left to the journal: the other side does not answer");
         }
     }
 
-    /// Forgets deliveries that ended by themselves.
-    fn forget_ended(&self) {
-        lock(&self.slow).retain_mut(|one| match one.try_join_next() {
-            Some(Ok(Err(error))) => {
-                let error = format!("{error:#}");
-                tracing::warn!(error, "a slow delivery failed; the journal finds out what became of it");
-                false
-            }
-            Some(_) => false,
-            None => true,
-        });
-    }
-
     /// One Ready, from the journal to the report.
     async fn deliver(&self, ready: &Ready, loaded: &Loaded) -> anyhow::Result<Delivery> {
-        let now = Millis(self.ports.clock.now());
+        let now = self.now();
         let mut journalled = loaded.journal.get(&ready.id).cloned().unwrap_or_default();
         let delivery = loop {
-            let taken =
-                if fault::planted(Fault::ClaimIgnored) { Past::Open } else { past::past(ready, &journalled) };
-            break match taken {
+            break match past::past(ready, &journalled, now) {
+                Past::Unclear(claim) if fault::planted(Fault::ClaimIgnored) => {
+                    self.send(ready, claim.attempt, loaded, &journalled).await?
+                }
                 Past::Ended(record) => report::of_record(ready, &record),
                 Past::NotBefore(until) => report::deferred(ready, until, now),
                 Past::Unclear(claim) if self.is_held(ready, &claim).await? => {
+                    if ready.is_recalled() {
+                        // Its owner has no room for it, and the log is not to go around faster than this.
+                        runtime::retry::wait(RECALL).await;
+                    }
                     report::deferred(ready, claim.deadline.plus(1), now)
                 }
                 Past::Unclear(claim) => {
@@ -200,7 +190,11 @@ impl Desk {
                     journalled.records.push(record);
                     continue;
                 }
-                Past::Open => self.send(ready, loaded, &journalled).await?,
+                Past::Open(attempt) if ready.is_recalled() => {
+                    let what = past::recalled(&journalled);
+                    self.ended(ready, attempt, what, Left::new()).await?
+                }
+                Past::Open(attempt) => self.send(ready, attempt, loaded, &journalled).await?,
             };
         };
         let outcome = report::outcome_name(&delivery);
@@ -210,7 +204,8 @@ impl Desk {
 
     /// Whether a claim without a record may still be sent by whoever has it.
     async fn is_held(&self, ready: &Ready, claim: &Claim) -> anyhow::Result<bool> {
-        Ok(Millis(self.ports.clock.now()) <= claim.deadline
+        Ok(!past::tells_nothing(ready, claim)
+            && self.now() <= claim.deadline
             && self.outcome(ready).await? != courier::Outcome::Sent)
     }
 
@@ -229,17 +224,17 @@ impl Desk {
         journalled: &Journalled,
     ) -> anyhow::Result<Record> {
         let what = match self.outcome(ready).await? {
+            _ if past::tells_nothing(ready, claim) => Recorded::NotSent,
             courier::Outcome::Sent => Recorded::Sent,
             courier::Outcome::NotSent => Recorded::NotSent,
             courier::Outcome::CannotTell => self.unclear(ready, journalled),
         };
-        let (facts, now) = (loaded.facts.get(&ready.id), Millis(self.ports.clock.now()));
+        let (facts, now) = (loaded.facts.get(&ready.id), self.now());
         let left = check::untold(ready, claim, facts, &loaded.world, &self.ports.catalogue, now);
+        let (what, left) = past::failed(ready, claim.attempt, journalled, (what, left), now);
         let ours = self.record(ready, claim.attempt, what, left).await?;
-        // Whoever had the claim may have recorded it a moment before: the first record stands.
-        let found = self.ports.store.journalled(&ready.tenant, &[ready.id]).await.context("journal")?;
-        let mut standing = found.into_iter().flat_map(|found| found.records);
-        Ok(standing.find(|record| record.attempt == claim.attempt).unwrap_or(ours))
+        // Whoever had the claim may have recorded it a moment before.
+        self.standing(ready, ours).await
     }
 
     /// How an attempt is recorded of which nobody can say whether it was sent; counted, also where another one follows.
@@ -252,8 +247,14 @@ impl Desk {
     }
 
     /// Checks, claims, hands over, records.
-    async fn send(&self, ready: &Ready, loaded: &Loaded, past: &Journalled) -> anyhow::Result<Delivery> {
-        let now = Millis(self.ports.clock.now());
+    async fn send(
+        &self,
+        ready: &Ready,
+        attempt: u16,
+        loaded: &Loaded,
+        past: &Journalled,
+    ) -> anyhow::Result<Delivery> {
+        let now = self.now();
         let unknown = Facts::default();
         let facts = loaded.facts.get(&ready.id).unwrap_or(&unknown);
         let checked = check::check(ready, facts, &loaded.world, &self.ports.catalogue, now);
@@ -262,8 +263,7 @@ impl Desk {
         }
         let catalogue = &self.ports.catalogue;
         if checked.told.is_empty() && !check::wants_badge(ready, facts, catalogue, now) {
-            let record = self.record(ready, ready.attempt, Recorded::Nothing, checked.left).await?;
-            return Ok(report::of_record(ready, &record));
+            return self.ended(ready, attempt, Recorded::Nothing, checked.left).await;
         }
         let making = Making {
             catalogue: &self.ports.catalogue,
@@ -278,51 +278,69 @@ impl Desk {
             Err(error) => {
                 // A mail that cannot be made will not be made by trying: it ends, and a person looks.
                 tracing::error!(ready = %ready.id, plan = %ready.plan, error = format!("{error:#}"), "a mail could not be made");
-                let record = self.record(ready, ready.attempt, Recorded::Refused, checked.left).await?;
-                return Ok(report::of_record(ready, &record));
+                return self.ended(ready, attempt, Recorded::Refused, checked.left).await;
             }
         };
-        let handed = self.hand(ready, &facts.profile, &message, &checked).await?;
-        self.handed(ready, handed, past, checked.left).await
+        let (profile, claimed) = (&facts.profile, AtomicBool::new(false));
+        let gate = ClaimGate { desk: self, ready, attempt, profile, checked: &checked, claimed };
+        let handed = self.hand(ready, &message, &gate).await?;
+        let is_claimed = gate.claimed.into_inner();
+        let Some(what) = past::recorded(ready, &handed, || self.unclear(ready, past)) else {
+            return Ok(self.stopped(ready));
+        };
+        let (what, left) = past::failed(ready, attempt, past, (what, checked.left), self.now());
+        let is_ours = is_claimed || fault::planted(Fault::RecordedUnclaimed);
+        if !is_ours && !fault::planted(Fault::ClaimIgnored) {
+            return self.ended(ready, attempt, what, left).await;
+        }
+        Ok(report::of_attempt(ready, &self.record(ready, attempt, what, left).await?))
     }
 
-    async fn hand(
-        &self,
-        ready: &Ready,
-        profile: &State,
-        message: &Message,
-        checked: &Checked,
-    ) -> anyhow::Result<Handed> {
+    async fn hand(&self, ready: &Ready, message: &Message, gate: &ClaimGate<'_>) -> anyhow::Result<Handed> {
         let watch = Stopwatch::start();
-        let gate = ClaimGate { desk: self, ready, profile, checked };
-        let handed = self.ports.courier.hand(message, &gate).await?;
+        let handed = self.ports.courier.hand(message, gate).await?;
         let seconds = watch.elapsed().as_secs_f64();
         self.ports.metrics.hand_over_seconds.with_label_values(&[ready.channel.name()]).observe(seconds);
-        Ok(handed)
-    }
-
-    /// Records what became of a hand-over, and says what is reported.
-    async fn handed(
-        &self,
-        ready: &Ready,
-        handed: Handed,
-        past: &Journalled,
-        left: Left,
-    ) -> anyhow::Result<Delivery> {
         if handed == Handed::Accepted {
             crash::point(crash::SENT);
         }
-        let Some(what) = past::recorded(ready, &handed, || self.unclear(ready, past)) else {
-            // Somebody else's claim stands, or our own was too late; the journal knows more next time.
-            let now = Millis(self.ports.clock.now());
-            return Ok(report::deferred(ready, now.plus(self.config.claim_ms), now));
-        };
-        let record = self.record(ready, ready.attempt, what, left).await?;
-        if goes_on(&record) {
-            let until = record.at.plus(retry_ms(ready.id, ready.attempt));
-            return Ok(report::deferred(ready, until, record.at));
+        Ok(handed)
+    }
+
+    /// Somebody else's claim stands, or our own was too late; the journal knows more next time.
+    fn stopped(&self, ready: &Ready) -> Delivery {
+        let now = self.now();
+        report::deferred(ready, now.plus(self.config.claim_ms), now)
+    }
+
+    /// Ends an attempt that came to no gate. Somebody else may have the same Ready in hand: who records has the claim.
+    async fn ended(
+        &self,
+        ready: &Ready,
+        attempt: u16,
+        what: Recorded,
+        left: Left,
+    ) -> anyhow::Result<Delivery> {
+        let claim = self.claim(ready, attempt, Vec::new());
+        let claimed =
+            asked(|| self.ports.store.claim(&ready.tenant, claim.clone())).await.context("journal")?;
+        if !is_ours(&claim, &claimed) {
+            return Ok(self.stopped(ready));
         }
-        Ok(report::of_record(ready, &record))
+        let ours = self.record(ready, attempt, what, left).await?;
+        Ok(report::of_attempt(ready, &self.standing(ready, ours).await?))
+    }
+
+    /// The first record of an attempt stands, whoever made it.
+    async fn standing(&self, ready: &Ready, ours: Record) -> anyhow::Result<Record> {
+        let found = self.ports.store.journalled(&ready.tenant, &[ready.id]).await.context("journal")?;
+        let mut records = found.into_iter().flat_map(|found| found.records);
+        Ok(records.find(|record| record.attempt == ours.attempt).unwrap_or(ours))
+    }
+
+    fn claim(&self, ready: &Ready, attempt: u16, told: Vec<EntryKey>) -> Claim {
+        let (now, token) = (self.now(), self.tokens.next());
+        Claim { ready: ready.id, attempt, token, at: now, deadline: now.plus(self.config.claim_ms), told }
     }
 
     async fn record(
@@ -332,8 +350,8 @@ impl Desk {
         what: Recorded,
         left: Left,
     ) -> anyhow::Result<Record> {
-        let record = Record { ready: ready.id, attempt, at: Millis(self.ports.clock.now()), what, left };
-        self.ports.store.record(&ready.tenant, record.clone()).await.context("journal")?;
+        let record = Record { ready: ready.id, attempt, at: self.now(), what, left };
+        asked(|| self.ports.store.record(&ready.tenant, record.clone())).await.context("journal")?;
         Ok(record)
     }
 
@@ -349,28 +367,15 @@ impl Desk {
         }
         let days: BTreeSet<DayKey> = readys.iter().flat_map(days_of).collect();
         let days: Vec<DayKey> = days.into_iter().collect();
-        let rows = self.ports.store.read(&days, Millis(self.ports.clock.now())).await.context("days")?;
+        let rows = self.ports.store.read(&days, self.now()).await.context("days")?;
         let rows: BTreeMap<DayKey, Vec<Row>> = days.into_iter().zip(rows).collect();
         let states = self.ports.store.states(&keys_of(readys)).await.context("profiles")?;
-        let mut facts = BTreeMap::new();
-        for (ready, [profile, mutes, notes]) in readys.iter().zip(by_three(states)) {
-            let own: BTreeSet<DayKey> = days_of(ready).into_iter().collect();
-            let view =
-                model::fold::fold(own.iter().filter_map(|day| rows.get(day)).flatten()).with_notes(&notes);
-            facts.insert(ready.id, Facts { profile, mutes, notes, view });
-        }
+        let facts = facts_of(readys, states, &rows);
         let refers_to = |state: &State| self.ports.catalogue.related_refs(state);
         let world = world::load(&*self.ports.store, wanted(readys), &refers_to)
             .await
             .context("the world of readys")?;
         Ok(Loaded { journal, facts, world })
-    }
-
-    fn token(&self) -> [u8; 16] {
-        let mut token = [0; 16];
-        token[..8].copy_from_slice(&self.own);
-        token[8..].copy_from_slice(&self.claims.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-        token
     }
 }
 
@@ -378,39 +383,33 @@ impl Desk {
 struct ClaimGate<'a> {
     desk: &'a Desk,
     ready: &'a Ready,
+    attempt: u16,
     profile: &'a State,
     checked: &'a Checked,
+    /// Whether the attempt is ours.
+    claimed: AtomicBool,
 }
 
 #[async_trait]
 impl Gate for ClaimGate<'_> {
     async fn may_go(&self) -> bool {
-        let now = Millis(self.desk.ports.clock.now());
-        let claim = Claim {
-            ready: self.ready.id,
-            attempt: self.ready.attempt,
-            token: self.desk.token(),
-            at: now,
-            deadline: now.plus(self.desk.config.claim_ms),
-            told: self.checked.told.iter().map(|entry| entry.key).collect(),
-        };
-        if !self.leaves_slip(now).await {
+        let told = self.checked.told.iter().map(|entry| entry.key).collect();
+        let claim = self.desk.claim(self.ready, self.attempt, told);
+        if !self.leaves_slip(claim.at).await {
             return false;
         }
         let store = &self.desk.ports.store;
         let claimed = asked(|| store.claim(&self.ready.tenant, claim.clone())).await;
         crash::point(crash::CLAIMED);
         let is_ours = match claimed {
-            Ok(Claimed::Yours) => true,
-            // Asked for once more after an answer that was lost, it may be our own that stands.
-            Ok(Claimed::Theirs(standing)) if standing.token == claim.token => true,
-            Ok(Claimed::Theirs(_)) => return fault::planted(Fault::ClaimIgnored),
+            Ok(claimed) => is_ours(&claim, &claimed),
             Err(error) => {
                 tracing::warn!(ready = %self.ready.id, %error, "could not be claimed");
                 false
             }
         };
-        is_ours && self.is_alone().await && Millis(self.desk.ports.clock.now()) < claim.deadline
+        self.claimed.store(is_ours, Ordering::Relaxed);
+        (is_ours || fault::planted(Fault::ClaimIgnored)) && self.desk.now() < claim.deadline
     }
 
     async fn gone(&self, device: &Device) {
@@ -422,15 +421,42 @@ impl Gate for ClaimGate<'_> {
         let gone = &self.desk.ports.metrics.hooks_gone_total;
         self.part(unhooked(self.profile, call), gone.with_label_values(&[call.hook.name()])).await;
     }
+
+    async fn came_back(&self, what: Sort, code: &str) {
+        let came_back = &self.desk.ports.metrics.came_back_total;
+        self.counted(self.note(what, code).await, &came_back.with_label_values(&[what.name()]));
+    }
 }
 
 impl ClaimGate<'_> {
+    /// What leads from the mail in hand back to its person.
+    fn slip(&self, now: Millis) -> Option<Slip> {
+        let plan = self.desk.ports.catalogue.plans.by_name.get(&self.ready.plan)?;
+        returns::slip(self.ready, &plan.stream, self.profile, now)
+    }
+
+    /// Notes what came back of a mail before it had left, and tells it.
+    async fn note(&self, what: Sort, code: &str) -> anyhow::Result<()> {
+        let (Ready { tenant, person, .. }, ports) = (self.ready, &self.desk.ports);
+        let now = Millis(ports.clock.now());
+        let Some(slip) = self.slip(now) else { return Ok(()) };
+        let key = StateKey::Notes(tenant.clone(), person.clone());
+        ports.store.merge(vec![(key, slip.notes(what, code))]).await.context("the notes")?;
+        let record = report::returned_record(&Returned::of(&slip, self.ready.id, (what, code), now))?;
+        asked(|| ports.topics.append(vec![record.clone()])).await.context("what came back")
+    }
+
     async fn part(&self, state: Option<State>, counts: IntCounter) {
-        let Some(state) = state else { return };
-        match self.leave(state).await {
+        if let Some(state) = state {
+            self.counted(self.leave(state).await, &counts);
+        }
+    }
+
+    fn counted(&self, noted: anyhow::Result<()>, counts: &IntCounter) {
+        match noted {
             Ok(()) => counts.inc(),
             Err(error) => {
-                tracing::warn!(ready = %self.ready.id, error = format!("{error:#}"), "what reaches nobody any more stays for now");
+                tracing::warn!(ready = %self.ready.id, error = format!("{error:#}"), "what came to light behind the gate is not noted");
             }
         }
     }
@@ -444,46 +470,26 @@ impl ClaimGate<'_> {
         ports.store.merge(vec![(key, state.clone())]).await.context("the profile")?;
         let fact = Fact::Profile { tenant: tenant.clone(), person: person.clone(), state };
         let record = report::person_record(&Inbox::Fact(fact), ports.partitions)?;
-        ports.topics.append(vec![record]).await.context("the inbox")?;
+        asked(|| ports.topics.append(vec![record.clone()])).await.context("the inbox")?;
         Ok(())
     }
 
     /// Before the claim, so that whatever went out can be traced. Says whether it may go on.
     async fn leaves_slip(&self, now: Millis) -> bool {
         let Desk { ports, config, .. } = self.desk;
-        let plan = ports.catalogue.plans.by_name.get(&self.ready.plan);
-        let address = self.profile.text(profile::EMAIL).filter(|_| self.ready.channel == Channel::Email);
-        let (Some(_), Some(plan), Some(address)) = (&config.returns, plan, address) else { return true };
-        let slip = returns::slip(self.ready, &plan.stream, address, now);
+        let Some(slip) = config.returns.as_ref().and_then(|_| self.slip(now)) else { return true };
         let kept = asked(|| ports.store.keep(self.ready.id, slip.clone())).await;
         if let Err(error) = &kept {
             tracing::warn!(ready = %self.ready.id, %error, "what comes back of it could not be traced");
         }
         kept.is_ok()
     }
-
-    /// Another attempt may have been begun meanwhile by somebody who took over from us, or before us.
-    async fn is_alone(&self) -> bool {
-        if fault::planted(Fault::AloneUnchecked) {
-            return true;
-        }
-        let store = &self.desk.ports.store;
-        let own = std::slice::from_ref(&self.ready.id);
-        let found = asked(|| store.journalled(&self.ready.tenant, own)).await;
-        match found {
-            Ok(journalled) => journalled.iter().all(|journalled| is_alone(self.ready.attempt, journalled)),
-            Err(error) => {
-                tracing::warn!(ready = %self.ready.id, %error, "the journal could not be read after the claim");
-                false
-            }
-        }
-    }
 }
 
-/// What the store answers, which may be busy for a moment: whoever stops here comes again only after the claim's deadline.
-async fn asked<T, A>(ask: impl Fn() -> A) -> Result<T, StoreError>
+/// What an engine answers, which may be busy for a moment: whoever stops here comes again only after the claim's deadline.
+async fn asked<T, E, A>(ask: impl Fn() -> A) -> Result<T, E>
 where
-    A: Future<Output = Result<T, StoreError>>,
+    A: Future<Output = Result<T, E>>,
 {
     for _ in 1..TRIES {
         if let Ok(answer) = ask().await {
@@ -491,9 +497,4 @@ where
         }
     }
     ask().await
-}
-
-/// What a panic left behind is still good: every change is one step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

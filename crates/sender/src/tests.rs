@@ -6,14 +6,17 @@ use catalogue::Catalogue;
 use model::{
     Because, Channel, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, PlanName, ReadyId, Reason, Row,
     State, SubjectRef, Tenant, Value, What, Why, World,
+    badge::Unseen,
     delivery::Outcome,
     device::{self, Device, Platform},
     fold::fold,
     hook::Hook,
+    limits::ATTEMPTS_MAX,
     person::{mutes, notes, profile},
     plan::GENERAL,
-    ready::{Ready, ReadyEntry},
+    ready::{RECALLED, Ready, ReadyEntry},
     returns::{AddressHash, Slip, Sort},
+    world::Share,
 };
 use store::{Claim, Journalled, Record, Recorded};
 
@@ -22,7 +25,7 @@ use crate::{
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
     loaded::{left, unhooked},
     message::message_id,
-    past::{Past, past, unclear},
+    past::{Past, failed, past, recalled, tells_nothing, unclear},
     report,
 };
 
@@ -117,25 +120,82 @@ fn record(attempt: u16, what: Recorded) -> Record {
 
 #[test]
 fn the_journal_says_how_a_ready_is_taken() {
-    let check = |attempt: u16, claims: Vec<Claim>, records: Vec<Record>, expected: Past| {
-        assert_eq!(past(&ready(attempt), &Journalled { claims, records }), expected);
+    let check = |attempt: u16, claims: Vec<Claim>, records: Vec<Record>, at: Millis, expected: Past| {
+        assert_eq!(past(&ready(attempt), &Journalled { claims, records }, at), expected, "{attempt} at {at}");
     };
     let (later, before) = (NOW.plus(5), NOW.plus(-5));
-    check(0, vec![], vec![], Past::Open);
-    for what in [Recorded::Sent, Recorded::Nothing, Recorded::Refused, Recorded::Unknown] {
-        check(3, vec![claim(0, before)], vec![record(0, what)], Past::Ended(record(0, what)));
+    let claimed = || vec![claim(0, before)];
+    check(0, vec![], vec![], NOW, Past::Open(0));
+    // It was issued again and again, and nobody could try it yet.
+    check(3, vec![], vec![], NOW, Past::Open(0));
+    let ends = [Recorded::Sent, Recorded::Nothing, Recorded::Refused, Recorded::Returned, Recorded::Unknown];
+    for (what, attempt) in ends.into_iter().flat_map(|what| [(what, 3), (what, RECALLED)]) {
+        check(attempt, claimed(), vec![record(0, what)], NOW, Past::Ended(record(0, what)));
     }
-    check(0, vec![claim(0, later)], vec![], Past::Unclear(claim(0, later)));
-    check(0, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));
-    // An earlier attempt nobody recorded stands in the way of the next one too.
-    check(1, vec![claim(0, before)], vec![], Past::Unclear(claim(0, before)));
-    check(1, vec![claim(0, before)], vec![record(0, Recorded::NotSent)], Past::Open);
-    // The very attempt failed, or may have, and its report was lost.
+    // An earlier attempt that nobody recorded stands in the way of the next one too, and of calling it back.
+    for attempt in [0, 1, RECALLED] {
+        check(attempt, vec![claim(0, later)], vec![], NOW, Past::Unclear(claim(0, later)));
+        check(attempt, claimed(), vec![], NOW, Past::Unclear(claim(0, before)));
+    }
+    // An attempt failed, or may have, and its time has come or not: whatever copy this is of the Ready.
     let again = NOW.plus(retry_ms(ready(0).id, 0));
     for what in [Recorded::NotSent, Recorded::Unsure] {
-        check(0, vec![claim(0, before)], vec![record(0, what)], Past::NotBefore(again));
-        check(1, vec![claim(0, before)], vec![record(0, what)], Past::Open);
+        for attempt in [0, 1, 7] {
+            check(attempt, claimed(), vec![record(0, what)], NOW, Past::NotBefore(again));
+            check(attempt, claimed(), vec![record(0, what)], again, Past::Open(1));
+        }
+        check(RECALLED, claimed(), vec![record(0, what)], NOW, Past::Open(1));
     }
+}
+
+#[test]
+fn an_attempt_that_fails_ends_where_no_other_can_follow() {
+    let check_with = |attempt: u16, expires: i64, was_unsure: bool, what: Recorded, expected: Recorded| {
+        let ready = Ready { expires: NOW.plus(expires), ..ready(0) };
+        let unsure = if was_unsure { vec![record(0, Recorded::Unsure)] } else { vec![] };
+        let journalled = Journalled { claims: vec![], records: unsure };
+        let (found, left) = failed(&ready, attempt, &journalled, (what, vec![(key(1), Why::Muted)]), NOW);
+        assert_eq!(found, expected, "{attempt} {expires}");
+        let expired = vec![(key(1), Why::Muted), (key(2), Why::Expired)];
+        let left_before = vec![(key(1), Why::Muted)];
+        assert_eq!(left, if found == Recorded::Nothing { expired } else { left_before });
+    };
+    let check = |attempt, expires, what, expected| check_with(attempt, expires, false, what, expected);
+    let (first, second) = (retry_ms(ready(0).id, 0), retry_ms(ready(0).id, 1));
+    check(0, first + 1, Recorded::NotSent, Recorded::NotSent);
+    check(0, first, Recorded::NotSent, Recorded::Nothing);
+    check(1, second, Recorded::NotSent, Recorded::Nothing);
+    check(ATTEMPTS_MAX - 2, i64::MAX / 2, Recorded::NotSent, Recorded::NotSent);
+    check(ATTEMPTS_MAX - 1, i64::MAX / 2, Recorded::NotSent, Recorded::Nothing);
+    check(0, first + 1, Recorded::Unsure, Recorded::Unsure);
+    check(0, first, Recorded::Unsure, Recorded::Unknown);
+    check(0, first, Recorded::Sent, Recorded::Sent);
+    // An earlier one may have been sent.
+    check_with(1, second + 1, true, Recorded::NotSent, Recorded::NotSent);
+    check_with(1, second, true, Recorded::NotSent, Recorded::Unknown);
+}
+
+#[test]
+fn what_is_called_back_says_whether_it_may_have_been_sent() {
+    let check = |records: Vec<Record>, expected: Recorded| {
+        assert_eq!(recalled(&Journalled { claims: vec![], records }), expected);
+    };
+    check(vec![], Recorded::Returned);
+    check(vec![record(0, Recorded::NotSent)], Recorded::Returned);
+    check(vec![record(0, Recorded::Unsure), record(1, Recorded::NotSent)], Recorded::Unknown);
+}
+
+#[test]
+fn who_only_ends_an_attempt_hands_nothing_over() {
+    let check = |entries: Vec<ReadyEntry>, told: Vec<EntryKey>, expected: bool| {
+        let badge = entries.is_empty().then(Unseen::default);
+        let ready = Ready { entries, badge, ..ready(0) };
+        assert_eq!(tells_nothing(&ready, &Claim { told, ..claim(0, NOW) }), expected);
+    };
+    check(ready(0).entries, vec![], true);
+    check(ready(0).entries, vec![key(1)], false);
+    // A number on an icon tells no entries.
+    check(vec![], vec![], false);
 }
 
 #[test]
@@ -184,17 +244,22 @@ fn a_record_is_the_report() {
     };
     check(Recorded::Sent, Outcome::Sent { left: vec![] });
     check(Recorded::Refused, Outcome::Refused { left: vec![(key(1), Why::Refused), (key(2), Why::Refused)] });
+    check(Recorded::Returned, Outcome::Returned { back: vec![key(1), key(2)] });
     // The one that came back before ends; the other comes back, once.
     check(Recorded::Unknown, Outcome::Unknown { back: vec![key(1)], left: vec![(key(2), Why::MaybeSent)] });
 }
 
 /// The facts under which everything holds, for each test to change one thing.
 fn facts() -> (Facts, World) {
-    let tenant = Tenant::new("main").unwrap();
     let mut world = World::default();
-    world.follows.insert((tenant.clone(), Person::new("ann").unwrap(), subject("author:1")), true);
-    world.subjects.insert((tenant, subject("work:1")), State::at(1, [("public", Some(Value::Flag(true)))]));
+    let share = share(&mut world);
+    share.follow(Person::new("ann").unwrap(), subject("author:1"), true);
+    share.subjects.insert(subject("work:1"), State::at(1, [("public", Some(Value::Flag(true)))]));
     (Facts { profile: person(&[]), view: view(&[]), ..Facts::default() }, world)
+}
+
+fn share(world: &mut World) -> &mut Share {
+    world.of_mut(&Tenant::new("main").unwrap())
 }
 
 fn person(flags: &[&str]) -> State {
@@ -242,8 +307,8 @@ fn every_entry_is_asked_again_before_the_claim() {
         assert_eq!(checked.told.len() + checked.left.len(), 2);
     };
     check(|_, _| {}, None);
-    check(|_, world| world.follows.clear(), Some(Why::Unfollowed));
-    check(|_, world| world.subjects.clear(), Some(Why::NoLongerTrue));
+    check(|_, world| share(world).follows.clear(), Some(Why::Unfollowed));
+    check(|_, world| share(world).subjects.clear(), Some(Why::NoLongerTrue));
     check(|facts, _| facts.profile = State::default(), Some(Why::NoAddress));
     check(|facts, _| facts.profile = person(&[profile::EMAIL_OFF]), Some(Why::Unsubscribed));
     check(|facts, _| facts.notes = flags(&[notes::ERASED]), Some(Why::Erased));

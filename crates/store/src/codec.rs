@@ -232,6 +232,7 @@ fn recorded_code(what: Recorded) -> u8 {
         Recorded::NotSent => 4,
         Recorded::Unknown => 5,
         Recorded::Unsure => 6,
+        Recorded::Returned => 7,
     }
 }
 
@@ -243,13 +244,14 @@ pub fn record(record: &Record) -> Result<Vec<u8>, StoreError> {
 
 /// Reads a record back.
 pub fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record, StoreError> {
-    const ALL: [Recorded; 6] = [
+    const ALL: [Recorded; 7] = [
         Recorded::Sent,
         Recorded::Nothing,
         Recorded::Refused,
         Recorded::NotSent,
         Recorded::Unknown,
         Recorded::Unsure,
+        Recorded::Returned,
     ];
     let stored: StoredRecord<'_> = decode("a record", bytes)?;
     let what = ALL.into_iter().find(|what| recorded_code(*what) == stored.what);

@@ -167,6 +167,8 @@ pub enum Recorded {
     Refused,
     /// It definitely did not go out at this attempt; another may follow.
     NotSent,
+    /// It did not go out and will not: its entries come back.
+    Returned,
     /// Nobody can say, and it ends.
     Unknown,
     /// Nobody can say, and another attempt follows all the same: who gets it would rather have it twice.

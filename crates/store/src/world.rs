@@ -28,20 +28,25 @@ pub async fn load(
         .map(|(tenant, person, of)| (tenant.clone(), person.clone(), Crowd::Followers(of.clone())))
         .collect();
     let on = store.belongs(&asked).await?;
-    world.follows = wanted.follows.into_iter().zip(on).collect();
+    for ((tenant, person, target), on) in wanted.follows.into_iter().zip(on) {
+        world.of_mut(&tenant).follow(person, target, on);
+    }
     let asked: Vec<_> = wanted
         .persons
         .iter()
         .map(|(tenant, person)| StateKey::Person(tenant.clone(), person.clone()))
         .collect();
     let profiles = store.states(&asked).await?;
-    world.persons = wanted.persons.into_iter().zip(profiles).collect();
+    for ((tenant, person), profile) in wanted.persons.into_iter().zip(profiles) {
+        world.of_mut(&tenant).persons.insert(person, profile);
+    }
     load_subjects(store, &mut world, wanted.subjects).await?;
     let mut related = BTreeSet::new();
-    for ((tenant, _), state) in &world.subjects {
-        related.extend(refers_to(state).into_iter().map(|of| (tenant.clone(), of)));
+    for (tenant, share) in world.shares() {
+        let referred = share.subjects.values().flat_map(refers_to);
+        let unknown = referred.filter(|of| !share.subjects.contains_key(of));
+        related.extend(unknown.map(|of| (tenant.clone(), of)));
     }
-    related.retain(|key| !world.subjects.contains_key(key));
     load_subjects(store, &mut world, related).await?;
     Ok(world)
 }
@@ -54,6 +59,8 @@ async fn load_subjects(
     let keys: Vec<StateKey> =
         of.iter().map(|(tenant, subject)| StateKey::Subject(tenant.clone(), subject.clone())).collect();
     let states = store.states(&keys).await?;
-    world.subjects.extend(of.into_iter().zip(states));
+    for ((tenant, subject), state) in of.into_iter().zip(states) {
+        world.of_mut(&tenant).subjects.insert(subject, state);
+    }
     Ok(())
 }

@@ -197,6 +197,7 @@ fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
                 Recorded::Nothing => "nothing was left to send",
                 Recorded::Refused => "refused by the channel",
                 Recorded::NotSent => "not sent yet, tried again",
+                Recorded::Returned => "not sent, left to the next message",
                 Recorded::Unknown => "may have been sent",
                 Recorded::Unsure => "may have been sent, sent again",
             },

@@ -60,12 +60,12 @@ pub fn open(config: &Config, data: &DataDir, outbox: Arc<Outbox>) -> anyhow::Res
 
 /// Who calls hooks, if any is to be called.
 pub fn caller(hooks: &Hooks, hand_over: Duration) -> anyhow::Result<Option<Caller>> {
-    let Hooks { channels, keys, ca, hosts } = hooks.clone();
+    let Hooks { channels, keys, ca, hosts, per_second } = hooks.clone();
     if channels.is_empty() {
         return Ok(None);
     }
     let trust = trust(ca.as_deref()).context("`hooks.ca`")?;
-    let settings = hooks::Settings { hooks: channels, keys, hosts, per_second: None, trust, hand_over };
+    let settings = hooks::Settings { hooks: channels, keys, hosts, per_second, trust, hand_over };
     let caller = Caller::new(&settings, Clock::real(0)).map_err(|why| anyhow!("`hooks.secret`: {why}"))?;
     Ok(Some(caller))
 }

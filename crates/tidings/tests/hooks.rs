@@ -5,40 +5,34 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read},
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::mpsc,
     time::Duration,
 };
 
-use engines::{Certificates, python};
+use engines::{Called, Receiver};
 use runtime::clock::Stopwatch;
 use serde_json::Value;
 
 const SECRET: &str = "correct-horse-battery-staple-and-more";
 /// How long a process may take to be ready, or to do what it was told of.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A process that ends with the test, and what it says.
-struct Running {
+/// A house that ends with the test.
+struct House {
     child: Child,
-    lines: Receiver<String>,
+    lines: mpsc::Receiver<String>,
 }
 
-impl Running {
-    fn start(mut command: Command, errors: bool) -> Self {
-        let (out, err) =
-            if errors { (Stdio::null(), Stdio::piped()) } else { (Stdio::piped(), Stdio::inherit()) };
-        let mut child = command.stdout(out).stderr(err).spawn().unwrap();
-        let said: Box<dyn Read + Send> = if errors {
-            Box::new(child.stderr.take().unwrap())
-        } else {
-            Box::new(child.stdout.take().unwrap())
-        };
+impl House {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
         let (sender, lines) = mpsc::sync_channel(10_000);
         std::thread::spawn(move || {
-            for line in BufReader::new(said).lines().map_while(Result::ok) {
+            for line in said.lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
                     return;
                 }
@@ -47,54 +41,58 @@ impl Running {
         Self { child, lines }
     }
 
-    /// The first line that begins so; what comes before it holds no secret and no address.
-    fn line(&self, beginning: &str) -> String {
+    /// Waits until it is ready; what it says before that holds no secret.
+    fn ready(&self) {
         loop {
             let line = self.lines.recv_timeout(PATIENCE).unwrap();
-            assert!(!line.contains("correct-horse"), "{line}");
-            if line.starts_with(beginning) {
-                return line;
+            assert!(!line.contains(&SECRET[..12]), "{line}");
+            if line.starts_with("ready") {
+                return;
             }
         }
     }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.line("{")).unwrap()
-    }
 }
 
-impl Drop for Running {
+impl Drop for House {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
+/// The program with its secret and nothing else.
+fn program(line: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command.args(line).env_clear().env("TIDINGS_HOOKS_SECRET", SECRET);
+    command
+}
+
+fn said(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{command:?}: {out}{err}");
+    out
+}
+
 struct Site {
     folder: PathBuf,
-    ca: PathBuf,
+    receiver: Receiver,
 }
 
 impl Site {
     fn command(&self, line: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-        command.args(line).current_dir(&self.folder).env_clear();
-        command.envs([
+        let mut command = program(line);
+        command.current_dir(&self.folder).envs([
             ("TIDINGS_HOOKS_CHANNELS", "webhook,chat"),
-            ("TIDINGS_HOOKS_SECRET", SECRET),
-            ("TIDINGS_HOOKS_CA", self.ca.to_str().unwrap()),
-            ("TIDINGS_HOOKS_HOSTS", "127.0.0.1"),
+            ("TIDINGS_HOOKS_CA", "receiver.pem"),
+            ("TIDINGS_HOOKS_HOSTS", self.receiver.host()),
             ("TIDINGS_LISTEN", "127.0.0.1:0"),
         ]);
         command
     }
 
     fn said(&self, line: &[&str]) -> String {
-        let output = self.command(line).output().unwrap();
-        let (out, err) =
-            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-        assert!(output.status.success(), "{line:?}: {out}{err}");
-        out
+        said(self.command(line))
     }
 
     /// The fates of a person's entry.
@@ -119,33 +117,32 @@ impl Site {
 #[test]
 fn a_receiver_believes_what_it_is_called_with_and_one_that_is_gone_is_not_called_again() {
     let folder = tempfile::tempdir().unwrap();
-    let made = Certificates::make(folder.path(), &["127.0.0.1"]).unwrap();
-    let site = Site { folder: folder.path().to_owned(), ca: made.ca_pem.clone() };
-    let key = site.said(&["hooks", "secret", "main"]);
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/python/webhook_receiver.py");
-    let mut command = Command::new(python().unwrap());
-    command.arg(program).arg(&made.nodes_pem).arg(key.trim());
-    let receiver = Running::start(command, false);
-    let port = receiver.line("ready ").trim_start_matches("ready ").to_owned();
+    let receiver = Receiver::start(said(program(&["hooks", "secret", "main"])).trim()).unwrap();
+    fs::write(folder.path().join("receiver.pem"), receiver.ca().unwrap()).unwrap();
+    let site = Site { folder: folder.path().to_owned(), receiver };
+    let at = |path: &str| site.receiver.at(path);
+    let mut calls = 0;
+    let mut called = |more: usize| {
+        calls += more;
+        site.receiver.called_so_often(calls).unwrap().split_off(calls - more)
+    };
     // At once for programs, and so for chats: nobody waits ten minutes here.
     let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/catalogues/hooks/catalogue.yaml");
     let text = fs::read_to_string(catalogue).unwrap().replace("close: {after: 10m}", "close: at_once");
     fs::create_dir(folder.path().join("catalogue")).unwrap();
     fs::write(folder.path().join("catalogue/catalogue.yaml"), text).unwrap();
-    let house = Running::start(site.command(&["up", "--catalogue", "catalogue"]), true);
-    house.line("ready");
-    let test = |path: &str, channel: &str| {
-        let address = format!("https://127.0.0.1:{port}{path}");
-        let output = site.command(&["hooks", "test", &address, "--channel", channel]).output().unwrap();
+    let house = House::start(site.command(&["up", "--catalogue", "catalogue"]));
+    house.ready();
+    let mut test = |path: &str, channel: &str| {
+        let output = site.command(&["hooks", "test", &at(path), "--channel", channel]).output().unwrap();
         let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         assert!(!said.contains(path) && !said.contains(SECRET), "{said}");
-        (output.status.code(), receiver.json()["believed"].clone(), said)
+        (output.status.code(), called(1)[0].is_believed, said)
     };
-    let (code, believed, said) = test("/test", "webhook");
-    assert!(code == Some(0) && believed == true && said.starts_with("accepted as <"), "{said}");
-    let (code, believed, said) = test("/test", "chat");
-    assert!(code == Some(1) && believed == false && said.contains("refused: 401"), "{said}");
-    let at = |path: &str| format!("https://127.0.0.1:{port}{path}");
+    let (code, is_believed, said) = test("/test", "webhook");
+    assert!(code == Some(0) && is_believed && said.starts_with("accepted as <"), "{said}");
+    let (code, is_believed, said) = test("/test", "chat");
+    assert!(code == Some(1) && !is_believed && said.contains("refused: 401"), "{said}");
     site.said(&["person", "ann", &format!("webhook={}", at("/ann"))]);
     site.said(&["person", "ben", &format!("webhook={}", at("/gone"))]);
     site.said(&["person", "cem", &format!("chat={}", at("/chat"))]);
@@ -157,25 +154,23 @@ fn a_receiver_believes_what_it_is_called_with_and_one_that_is_gone_is_not_called
         site.said(&["publish", "message.sent", &id, &words, "room=room:1", "kept=true"]);
     };
     say("1", "<!here>");
-    let mut calls: Vec<Value> = (0..3).map(|_| receiver.json()).collect();
-    calls.sort_by_key(|call| call["path"].to_string());
-    assert!(calls.iter().all(|call| call["believed"] == true), "{calls:?}");
-    let [ann, cem, ben] = calls.try_into().unwrap();
-    assert_eq!(
-        (&ann["path"], &cem["path"], &ben["path"]),
-        (&"/ann".into(), &"/chat".into(), &"/gone".into())
-    );
-    let data = &ann["says"]["data"];
+    let sorted = |mut calls: Vec<Called>| {
+        calls.sort_by_key(|call| call.path.clone());
+        calls
+    };
+    let calls = sorted(called(3));
+    assert!(calls.iter().all(|call| call.is_believed), "{calls:?}");
+    let paths = |calls: &[Called]| calls.iter().map(|call| call.path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&calls), ["/ann", "/chat", "/gone"]);
+    let data = &calls[0].says["data"];
     assert_eq!((&data["person"], &data["text"]), (&"ann".into(), &"<!here>".into()));
     assert_eq!(data["told"][0]["subject"], "message:1");
-    assert_eq!(cem["says"]["text"], "*1 new*\n&lt;!here&gt;");
+    assert_eq!(calls[1].says["text"], "*1 new*\n&lt;!here&gt;");
     site.comes_to("ann", "message:1", ["told", "no address"]);
     site.comes_to("cem", "message:1", ["no address", "told"]);
     site.comes_to("ben", "message:1", ["refused by the channel", "no address"]);
     say("2", "Two");
-    let mut paths: Vec<Value> = (0..2).map(|_| receiver.json()["path"].clone()).collect();
-    paths.sort_by_key(Value::to_string);
-    assert_eq!(paths, ["/ann", "/chat"]);
+    assert_eq!(paths(&sorted(called(2))), ["/ann", "/chat"]);
     site.comes_to("ben", "message:2", ["no address", "no address"]);
-    assert!(receiver.lines.try_recv().is_err(), "nobody else was called");
+    assert_eq!(site.receiver.called().unwrap().len(), 7, "nobody else was called");
 }

@@ -20,7 +20,7 @@ use wire::topics;
 
 const SECRET: &str = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2";
 /// How long a process may take to be ready, or to do what it was told of.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 fn catalogue() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kill/catalogue").display().to_string()

@@ -21,7 +21,7 @@ use crate::{
     settings::{Login, Mechanism, Protocol, Security},
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 type Mock = MockCluster<'static, DefaultProducerContext>;
 

@@ -46,6 +46,7 @@ enum OutcomeDto {
     Refused,
     Unknown,
     Deferred,
+    Returned,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
@@ -65,6 +66,7 @@ impl<'a> DeliveryDto<'a> {
             Outcome::Unknown { back, left } => {
                 (OutcomeDto::Unknown, (left.as_slice(), back.as_slice()), None)
             }
+            Outcome::Returned { back } => (OutcomeDto::Returned, (none.0, back.as_slice()), None),
             Outcome::Deferred { until, ready } => (OutcomeDto::Deferred, none, Some((until.0, ready))),
         };
         let (channel, hook) = channel(delivery.channel);
@@ -99,6 +101,7 @@ impl<'a> DeliveryDto<'a> {
             (OutcomeDto::Nothing, true, None, None) => Outcome::Nothing { left },
             (OutcomeDto::Refused, true, None, None) => Outcome::Refused { left },
             (OutcomeDto::Unknown, _, None, None) => Outcome::Unknown { back, left },
+            (OutcomeDto::Returned, _, None, None) if left.is_empty() => Outcome::Returned { back },
             (OutcomeDto::Deferred, true, Some(until), Some(ready)) if left.is_empty() => {
                 Outcome::Deferred { until: Millis(until), ready }
             }

@@ -75,8 +75,9 @@ impl Inbox {
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("inbox", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 4] = [
+const SCHEMAS: [&str; 5] = [
     include_str!("../../../schemas/inbox.avsc"),
+    include_str!("../../../schemas/old/inbox.4.avsc"),
     include_str!("../../../schemas/old/inbox.3.avsc"),
     include_str!("../../../schemas/old/inbox.2.avsc"),
     include_str!("../../../schemas/old/inbox.1.avsc"),

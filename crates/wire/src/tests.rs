@@ -575,7 +575,7 @@ const VERSIONS: [(&str, u32, &str); 11] = [
     ("archive", 3, "2caa1b7131bab888"),
     ("change", 2, "b58d14ad4220fee6"),
     ("event", 2, "a5079a780a680505"),
-    ("inbox", 4, "872e246c641a6f0b"),
+    ("inbox", 5, "1392bea981970d57"),
     ("pending", 2, "3f55e1d34764ee68"),
     ("quarantined", 2, "9c279e9c1afb97dd"),
     ("ready", 4, "b6a24bdc13aea8cc"),

@@ -148,7 +148,8 @@ impl Cassandra {
         for number in 0..options.nodes {
             let folder = folder("cassandra")?;
             let command = command(folder.path(), options.nodes)?;
-            let node = Node::new(folder, command, READY)?;
+            let listens = format!("{}:{}", self.network.host(number), self.port);
+            let node = Node::new(folder, command, READY)?.listening_at(listens);
             if options.tls && number == 0 {
                 let hosts = hosts.iter().map(String::as_str).chain(self.proxies.iter().map(Proxy::host));
                 self.certificates = Some(Certificates::make(node.folder(), &hosts.collect::<Vec<_>>())?);

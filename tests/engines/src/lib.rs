@@ -2,9 +2,10 @@
 //!
 //! [`kafka`], [`cql`] and [`registry`] are one of each for the whole process: those that `TIDINGS_KAFKA`,
 //! `TIDINGS_CQL` and `TIDINGS_REGISTRY` name, else they are started at the first use. A test that kills, pauses or secures
-//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], a [`MailServer`], [`Mailboxes`] behind it, a [`PushService`], and a [`Proxy`] before any of them. All end with
-//! the process, however it ends, and leave nothing behind. What they are made of is fetched once, into the folder of
-//! build outputs; what is missing on the machine is an error that says what to install.
+//! starts its own: [`Kafka`], [`Cassandra`], [`Registry`], a [`MailServer`], [`Mailboxes`] behind it, a [`PushService`], a
+//! [`Receiver`] of hooks, and a [`Proxy`] before any of them. All end with the process, however it ends, and leave nothing
+//! behind. What they are made of is fetched once, into the folder of build outputs; what is missing on the machine is an
+//! error that says what to install.
 
 mod browsers;
 mod cassandra;
@@ -15,6 +16,7 @@ mod mailboxes;
 mod network;
 mod node;
 mod proxy;
+mod receiver;
 mod registry;
 mod shared;
 mod tools;
@@ -27,5 +29,6 @@ pub use mail::{Arrived, MailOptions, MailServer, MailTls, python};
 pub use mailboxes::Mailboxes;
 pub use node::{Cluster, Node};
 pub use proxy::Proxy;
+pub use receiver::{Called, Receiver};
 pub use registry::Registry;
 pub use shared::{cql, kafka, registry};

@@ -119,9 +119,14 @@ impl MailServer {
         self.node.times_said("connected")
     }
 
-    /// Waits until it keeps somebody waiting.
-    pub fn wait_until_it_holds(&self) -> Result<()> {
-        self.node.wait_for(|| self.node.has_said("holds"))
+    /// How many it has kept waiting since it was started last.
+    pub fn held(&self) -> usize {
+        self.node.times_said("holds")
+    }
+
+    /// Waits until it has kept more than so many waiting.
+    pub fn wait_until_it_holds_more_than(&self, held: usize) -> Result<()> {
+        self.node.wait_for(|| self.held() > held)
     }
 
     /// Ends it without a warning. Its mails stay.

@@ -4,6 +4,7 @@ use std::{
     ffi::OsString,
     fs,
     io::{BufRead, BufReader, Write},
+    net::TcpStream,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -52,6 +53,8 @@ pub struct Node {
     folder: PathBuf,
     /// What its log says when it is ready.
     ready: &'static str,
+    /// Where it listens by then; some say so a moment before.
+    address: Option<String>,
     keeper: Mutex<Keeper>,
 }
 
@@ -75,7 +78,12 @@ impl Node {
         let words = shell.stdin.take();
         let answers = BufReader::new(shell.stdout.take().context("the keeper has no answers")?);
         let keeper = Mutex::new(Keeper { shell, words, answers, log_from: 0 });
-        Ok(Self { folder: folder.keep(), ready, keeper })
+        Ok(Self { folder: folder.keep(), ready, address: None, keeper })
+    }
+
+    /// The same, and ready is who also listens there.
+    pub fn listening_at(self, address: String) -> Self {
+        Self { address: Some(address), ..self }
     }
 
     pub fn folder(&self) -> &Path {
@@ -92,19 +100,24 @@ impl Node {
 
     /// Waits until the process is ready.
     pub fn wait(&self) -> Result<()> {
-        self.wait_for(|| self.has_said(self.ready))
+        let listens = || self.address.as_ref().is_none_or(|address| TcpStream::connect(address).is_ok());
+        self.wait_for(|| self.has_said(self.ready) && listens())
+    }
+
+    /// Its log since it was started last.
+    pub fn said(&self) -> String {
+        let from = self.keeper().log_from;
+        self.log().get(from..).unwrap_or_default().to_owned()
     }
 
     /// Whether its log has these words since it was started last.
     pub fn has_said(&self, words: &str) -> bool {
-        let from = self.keeper().log_from;
-        self.log().get(from..).is_some_and(|said| said.contains(words))
+        self.said().contains(words)
     }
 
     /// How often it has said these words since it was started last.
     pub fn times_said(&self, words: &str) -> usize {
-        let from = self.keeper().log_from;
-        self.log().get(from..).map_or(0, |said| said.matches(words).count())
+        self.said().matches(words).count()
     }
 
     /// Waits until this is so, as long as the process runs.

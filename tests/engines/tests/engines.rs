@@ -32,7 +32,7 @@ fn ask(address: &str, question: &[u8], patience: Duration) -> std::io::Result<[u
     Ok(answer)
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 const MOMENT: Duration = Duration::from_millis(500);
 
 fn kafka_answers(address: &str, patience: Duration) -> bool {

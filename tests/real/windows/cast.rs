@@ -47,10 +47,12 @@ pub struct Who {
     pub number: u64,
     /// Hours from UTC.
     pub zone: i64,
-    /// Their dates are told at nine.
+    /// In their zone it is nine.
     pub has_nine: bool,
-    /// Theirs are released before that.
+    /// Theirs are to be released before that.
     pub is_early: bool,
+    /// When somebody did.
+    pub released: Option<i64>,
     /// Where they travel after that: there it is nine soon.
     pub moves_to: Option<i64>,
     pub quiet: Option<Range<i64>>,
@@ -155,7 +157,8 @@ impl Who {
             _ => Comes::Never,
         };
         let has_device = number % 2 == 1 || half % 6 != 5;
-        Self { number, zone, has_nine: half.is_multiple_of(4), is_early, moves_to, quiet, has_device, comes }
+        let (has_nine, released) = (half % 4 < 2, None);
+        Self { number, zone, has_nine, is_early, released, moves_to, quiet, has_device, comes }
     }
 }
 

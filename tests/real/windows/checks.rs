@@ -45,10 +45,12 @@ pub fn untried(story: &Story) -> Vec<String> {
     let rooms = |mail: &&Mail| story.said_in(mail).map(|said| &said.key).collect::<BTreeSet<_>>().len();
     let is_by_hand = |mail: &&Mail| mail.closed * 1_000 >= story.by_hand;
     let at_nine = |plan: &str| told(plan).iter().any(|mail| mail.closed * 1_000 == story.nine);
-    let is_early = |mail: &&Mail| story.people[&mail.to].is_early && !is_by_hand(mail);
+    let is_early =
+        |mail: &&Mail| story.people[&mail.to].released.is_some() && mail.closed * 1_000 < story.nine;
     let ended = |fate: &str| story.entries.iter().flat_map(Entry::fates).any(|(_, of)| of.fate == fate);
     let tried = [
         ("a date at nine", at_nine("dated")),
+        ("who waits for nine", !story.awaits.is_empty()),
         ("an early date", told("dated").iter().any(is_early)),
         ("the end of quiet hours", at_nine("calm")),
         ("rooms told together", told("rooms").iter().any(|mail| rooms(mail) > 1)),
@@ -62,6 +64,19 @@ pub fn untried(story: &Story) -> Vec<String> {
     let untold = untold.filter(|plan| story.by_itself(plan).is_empty());
     let untried = tried.iter().filter(|(_, tried)| !tried).map(|(name, _)| *name);
     untold.chain(untried).map(str::to_owned).collect()
+}
+
+/// What became of the dates of those for whom it was nine, for whoever wonders why it was something else.
+pub fn dates(story: &Story) -> Vec<String> {
+    let has_nine = |person: &str| story.people[person].has_nine && story.people[person].released.is_none();
+    let mails = story.mails.values().filter(|mail| mail.plan == "dated" && has_nine(&mail.to));
+    let told = mails.map(|mail| {
+        let (after, count) = (mail.closed - story.nine / 1_000, mail.items.len());
+        format!("{} was told {count} things for {after} s after nine", mail.to)
+    });
+    let entries = story.entries.iter().filter(|entry| has_nine(&entry.person));
+    let unclear = entries.filter(|entry| entry.fates().any(|(_, of)| of.journal == "unknown"));
+    told.chain(unclear.map(|entry| format!("nobody knows of {entry:?}"))).collect()
 }
 
 fn told_as_often_as_owed(story: &Story) -> Result<()> {

@@ -23,17 +23,26 @@ const REST: i64 = 5;
 const REST_MOST: i64 = 20;
 const CAP: usize = 3;
 
-/// At nine each date is told once: not for those who were let out early, also if they travel, and not where it is
-/// another time.
+/// At nine each date is told once: not for those who were let out before, also if they travel, and not where it is another
+/// time. Whoever was let out is told when the house heard of it, and whose window was seen waiting for nine at nine.
 pub fn a_date_once(story: &Story) -> Result<()> {
     for ((person, _), mails) in story.by_itself("dated") {
         let who = &story.people[person];
         ensure!(mails.len() <= 1, "one date was told to {person} {} times: {mails:?}", mails.len());
-        let is_due =
-            |closed| (who.has_nine && closed == story.nine) || (who.is_early && closed <= story.nine);
+        let is_nine = |closed| (who.has_nine || who.moves_to.is_some()) && closed == story.nine;
+        let is_due = |closed| match who.released {
+            Some(released) => closed + ROUNDED * SECOND >= released && !(who.has_nine && closed > story.nine),
+            None => is_nine(closed),
+        };
         let wrong = mails.iter().find(|mail| !is_due(mail.closed * SECOND));
         ensure!(wrong.is_none(), "this is no date of {person}: {wrong:?}");
     }
+    let is_told = |person: &&String| {
+        let mut own = story.mails.values().filter(|mail| mail.plan == "dated" && mail.to == **person);
+        own.any(|mail| mail.closed * SECOND == story.nine)
+    };
+    let untold = story.awaits.iter().find(|person| !is_told(person));
+    ensure!(untold.is_none(), "{untold:?} waited for nine and was told at another time");
     Ok(())
 }
 

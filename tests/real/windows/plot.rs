@@ -6,16 +6,18 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
+use model::Millis;
 use runtime::clock::Stopwatch;
+use serde_json::Value;
 
 use super::{
     cast::{Cast, Comes},
     now,
-    script::Script,
+    script::{Said, Script},
     story::{Seen, Story},
 };
-use crate::house::{House, pause, until};
+use crate::house::{House, pause};
 
 const TICK: Duration = Duration::from_millis(2_500);
 /// Records of one request, and every how many requests are said twice.
@@ -24,12 +26,15 @@ const TWICE: usize = 5;
 /// Seconds before nine at which dates are let out, and at which those who travel say so.
 const EARLY: i64 = 15_000;
 const TRAVEL: i64 = 10_000;
+/// Later than this nobody is let out: the house would hear of it after nine.
+const LAST: i64 = 1_000;
 /// What is said until so long after nine could be told by mistake.
 const AFTER: i64 = 6_000;
 /// Who comes again comes so much later: sooner it is no news to the house.
 const AGAIN: i64 = 33_000;
-/// How long a window of dates may take to open.
-const OPENING: Duration = Duration::from_secs(10);
+/// So shortly before nine it is looked for whom something waits; who was told of so many things has one that is still true.
+const LOOK: i64 = 5_000;
+const MANY: usize = 5;
 
 pub struct Plot<'a> {
     house: &'a House,
@@ -38,14 +43,15 @@ pub struct Plot<'a> {
     /// What was said up to now.
     pub story: Story,
     came: Option<i64>,
-    is_early: bool,
     has_moved: bool,
+    has_looked: bool,
 }
 
 impl<'a> Plot<'a> {
     pub fn new(house: &'a House, cast: Cast) -> Self {
         let story = Story { people: cast.people.clone(), nine: cast.nine, ..Story::default() };
-        Self { house, cast, script: Script::default(), story, came: None, is_early: false, has_moved: false }
+        let (has_moved, has_looked) = Default::default();
+        Self { house, cast, script: Script::default(), story, came: None, has_moved, has_looked }
     }
 
     pub fn play(&mut self, killed: &AtomicBool) -> Result<()> {
@@ -56,17 +62,39 @@ impl<'a> Plot<'a> {
             tick += 1;
             self.come()?;
             let left = self.cast.nine - now();
-            if left < EARLY && !self.is_early {
-                self.is_early = true;
-                self.release_early()?;
+            if left < EARLY {
+                self.release_early();
             }
             if left < TRAVEL && !self.has_moved {
                 self.has_moved = true;
                 self.house.say("/v1/facts", &self.cast.moves())?;
             }
+            if left < LOOK && !self.has_looked {
+                self.has_looked = true;
+                self.look();
+            }
             pause(TICK.saturating_sub(took.elapsed()));
         }
         Ok(())
+    }
+
+    /// Looks for whom something waits for nine, that is still true then. Who is asked may be busy.
+    fn look(&mut self) {
+        for (person, _) in self.story.people.iter().filter(|(_, who)| who.has_nine && who.released.is_none())
+        {
+            let own = |said: &&Said| said.person == *person && said.kind == "dated" && !said.is_gone;
+            let is_due = |window: &Value| {
+                window["due"].as_str().and_then(Millis::parse) == Some(Millis(self.cast.nine))
+            };
+            let windows = self.house.windows(person).unwrap_or_default();
+            let mut dates = windows.iter().filter(|window| window["plan"] == self.cast.plan());
+            if dates.any(is_due)
+                && now() < self.cast.nine
+                && self.story.said.iter().filter(own).count() >= MANY
+            {
+                self.story.awaits.insert(person.clone());
+            }
+        }
     }
 
     fn tick(&mut self, tick: u64) -> Result<()> {
@@ -98,12 +126,17 @@ impl<'a> Plot<'a> {
         Ok(())
     }
 
-    /// Lets out the dates of some before it is nine: what comes after that waits for tomorrow.
-    fn release_early(&self) -> Result<()> {
-        for (person, _) in self.cast.people.iter().filter(|(_, who)| who.is_early) {
-            let released = || Ok(self.house.release_one(self.cast.plan(), person).unwrap_or_default());
-            until(OPENING, &released).with_context(|| format!("{person} has no date"))?;
+    /// Lets out the dates of some before it is nine: what comes after that waits for tomorrow. Who cannot be let out yet
+    /// is at the next tick; on a slow machine it is nine before all are.
+    fn release_early(&mut self) {
+        let plan = self.cast.plan().to_owned();
+        let early = self.story.people.iter_mut().filter(|(_, who)| who.is_early && who.released.is_none());
+        for (person, who) in early {
+            let at = now();
+            if at < self.cast.nine - LAST {
+                // Where the answer is lost they may have been: asked twice they could be let out twice.
+                who.released = self.house.release_one(&plan, person, at).unwrap_or(true).then_some(at);
+            }
         }
-        Ok(())
     }
 }

@@ -22,6 +22,8 @@ pub struct Story {
     pub entries: Vec<Entry>,
     /// When the dates were due.
     pub nine: i64,
+    /// Those with a window that was seen waiting for that.
+    pub awaits: BTreeSet<String>,
     /// What was due before this closed by itself; from here on everything is released by hand.
     pub by_hand: i64,
 }

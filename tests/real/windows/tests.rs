@@ -69,7 +69,7 @@ impl Story {
 fn good() -> Story {
     let mut story = Story { nine: NINE * 1_000, by_hand: BY_HAND * 1_000, ..Story::default() };
     let ann = Who { has_nine: true, has_device: true, ..Who::default() };
-    let ben = Who { is_early: true, has_device: true, comes: Comes::Often, ..Who::default() };
+    let ben = Who { released: Some(499_000), has_device: true, comes: Comes::Often, ..Who::default() };
     let cleo = Who { quiet: Some(0..NINE * 1_000), ..Who::default() };
     story.people = [("ann", ann), ("ben", ben), ("cleo", cleo)].map(|(p, who)| (p.to_owned(), who)).into();
     story.seen = vec![Seen { person: "ben".to_owned(), at: 100_000, known: 100_500 }];
@@ -139,6 +139,8 @@ fn each_wrong_is_seen_by_its_check() {
     check(|story| story.both("ann", "dated", NINE + 1, "d9"), "a date once");
     check(|story| story.both("ann", "dated", NINE, "d9"), "a date once");
     check(|story| story.at("d3").closed = NINE, "a date once");
+    check(|story| story.at("d2").closed = 400, "a date once");
+    check(|story| _ = story.awaits.insert("cleo".to_owned()), "a date once");
     check(|story| story.both("cleo", "dated", NINE, "d9"), "a date once");
     check(|story| story.at("s1").items.truncate(2), "enough for a message");
     check(|story| story.at("e1").items.truncate(3), "enough for a message");

@@ -53,40 +53,40 @@ impl Scene {
             ]
             .map(|(name, value)| (name, Some(value))),
         );
-        world.subjects.insert((tenant(), subject("match:1")), state);
-        world.follows.insert((tenant(), person("ann"), subject("city:1")), true);
-        world.follows.insert((tenant(), person("ann"), subject("city:2")), false);
+        let share = world.of_mut(&tenant());
+        share.subjects.insert(subject("match:1"), state);
+        share.follow(person("ann"), subject("city:1"), true);
         // Another tenant's ann follows it.
-        world.follows.insert((Tenant::new("other").unwrap(), person("ann"), subject("city:2")), true);
+        world.of_mut(&Tenant::new("other").unwrap()).follow(person("ann"), subject("city:2"), true);
         Self { world, profile: State::at(1, [(profile::PLACE, Some(berlin))]), mutes: State::default() }
     }
 
     /// The subject's field becomes this.
     fn set(mut self, field: &str, value: Option<Value>) -> Self {
-        let state = self.world.subjects.get_mut(&(tenant(), subject("match:1"))).unwrap();
+        let state = self.world.of_mut(&tenant()).subjects.get_mut(&subject("match:1")).unwrap();
         state.set(field, Cell { version: 2, value });
         self
     }
 
     /// Nothing was ever said of the subject's field.
     fn without(mut self, field: &str) -> Self {
-        let state = self.world.subjects.get_mut(&(tenant(), subject("match:1"))).unwrap();
+        let state = self.world.of_mut(&tenant()).subjects.get_mut(&subject("match:1")).unwrap();
         assert!(state.cells.remove(field).is_some(), "{field}");
         self
     }
 
     fn follow(mut self, target: &str) -> Self {
-        self.world.follows.insert((tenant(), person("ann"), subject(target)), true);
+        self.world.of_mut(&tenant()).follow(person("ann"), subject(target), true);
         self
     }
 
     fn forgotten(mut self) -> Self {
-        self.world.subjects.clear();
+        self.world.of_mut(&tenant()).subjects.clear();
         self
     }
 
     fn unfollowed(mut self) -> Self {
-        self.world.follows.clear();
+        self.world.of_mut(&tenant()).follows.clear();
         self
     }
 

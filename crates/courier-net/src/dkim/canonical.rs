@@ -1,8 +1,10 @@
 //! The relaxed canonical forms of RFC 6376, 3.4.
 
+use memchr::{memchr_iter, memchr2, memmem};
+
 /// Headers and body of a mail, without the empty line between.
 pub(super) fn split(mail: &[u8]) -> (&[u8], &[u8]) {
-    match mail.windows(4).position(|four| four == b"\r\n\r\n") {
+    match memmem::find(mail, b"\r\n\r\n") {
         Some(end) => (&mail[..end + 2], &mail[end + 4..]),
         None => (mail, &[]),
     }
@@ -28,35 +30,40 @@ pub(super) fn value(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The body: no blanks at ends of lines, one for each stretch of them, no empty lines at its end.
-pub(super) fn body(bytes: &[u8]) -> Vec<u8> {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let mut out = Vec::with_capacity(bytes.len() + 2);
-    // Where the last line ends that is not empty.
-    let mut end = 0;
-    for line in bytes.split(|byte| *byte == b'\n') {
-        let mut rest = line.strip_suffix(b"\r").unwrap_or(line);
-        while let Some(first) = rest.first() {
-            let (is_gap, length) = match is_blank(first) {
-                true => (true, rest.iter().position(|byte| !is_blank(byte)).unwrap_or(rest.len())),
-                false => (false, rest.iter().position(is_blank).unwrap_or(rest.len())),
-            };
-            let (piece, more) = rest.split_at(length);
-            if !is_gap {
-                out.extend_from_slice(piece);
-                end = out.len();
-            } else if !more.is_empty() {
-                out.push(b' ');
-            }
-            rest = more;
+/// The body, piece by piece: no blanks at ends of lines, one for each stretch of them, no empty lines at its end.
+pub(super) fn body(bytes: &[u8], mut take: impl FnMut(&[u8])) {
+    let (mut empty, mut begin) = (0, 0);
+    for end in memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+        let line = &bytes[std::mem::replace(&mut begin, end + 1)..end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let length = line.iter().rposition(|byte| !is_blank(*byte)).map_or(0, |last| last + 1);
+        if length == 0 {
+            empty += 1;
+            continue;
         }
-        out.extend_from_slice(b"\r\n");
+        (0..std::mem::take(&mut empty)).for_each(|_| take(b"\r\n"));
+        stretches(&line[..length], &mut take);
+        take(b"\r\n");
     }
-    out.truncate(end);
-    if end > 0 {
-        out.extend_from_slice(b"\r\n");
+}
+
+/// A line with one blank for each stretch of them.
+fn stretches(line: &[u8], take: &mut impl FnMut(&[u8])) {
+    let (mut from, mut looked) = (0, 0);
+    while let Some(found) = memchr2(b' ', b'\t', &line[looked..]) {
+        let begin = looked + found;
+        looked = begin + line[begin..].iter().take_while(|byte| is_blank(**byte)).count();
+        if line[begin..looked] != *b" " {
+            take(&line[from..begin]);
+            take(b" ");
+            from = looked;
+        }
     }
-    out
+    take(&line[from..]);
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
 }
 
 #[cfg(test)]
@@ -66,7 +73,9 @@ mod tests {
     #[test]
     fn bodies_as_the_standard_has_them() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(String::from_utf8_lossy(&body(text.as_bytes())), expected, "{text:?}");
+            let mut found = Vec::new();
+            body(text.as_bytes(), |piece| found.extend_from_slice(piece));
+            assert_eq!(String::from_utf8_lossy(&found), expected, "{text:?}");
         };
         // RFC 6376, 3.4.5.
         check(" C \r\nD \t E\r\n\r\n\r\n", " C\r\nD E\r\n");

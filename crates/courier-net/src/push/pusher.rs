@@ -18,10 +18,7 @@ use super::{
     service::{Letter, Service, send},
     web::{self, Web},
 };
-use crate::{fared::Fared, http::Times, lane::spread, ways::Trust};
-
-/// The largest number of pushes a second that makes sense.
-const RATE_MAX: f64 = 1_000_000.0;
+use crate::{fared::Fared, http::Times, lane::spread, pace::is_rate, ways::Trust};
 
 /// By which services pushes go; devices of the others are not reached.
 #[derive(Clone, Debug)]
@@ -60,7 +57,7 @@ impl Pusher {
             fcm.as_ref().and_then(|settings| settings.per_second),
             web.as_ref().and_then(|settings| settings.per_second),
         ];
-        if !rates.into_iter().flatten().all(|rate| rate > 0.0 && rate <= RATE_MAX) {
+        if !rates.into_iter().flatten().all(is_rate) {
             return Err("`per_second` is a number above 0, and at most a million".to_owned());
         }
         let times = Times::within(*hand_over);

@@ -156,7 +156,15 @@ impl Connection {
             Ok(replies) if !is_first && replies.first().is_some_and(Reply::is_goodbye) => return Err(Stale),
             Err(broken) => return Ok(lost(Handed::NotNow(broken.0))),
             Ok(replies) => {
-                if let Some(no) = replies.iter().find(|reply| reply.meaning() != Meaning::Yes) {
+                let no = replies.iter().enumerate().find(|(_, reply)| reply.meaning() != Meaning::Yes);
+                if let Some((place, no)) = no {
+                    // Said to whom it is to; what it is about its words say.
+                    if place > 0
+                        && no.meaning() == Meaning::Never
+                        && let Some(sort) = no.sort(letter.from, letter.to)
+                    {
+                        gate.came_back(sort, &no.most_telling()).await;
+                    }
                     return Ok(self.refused(no, letter).await);
                 }
             }

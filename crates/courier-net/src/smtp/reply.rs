@@ -2,10 +2,16 @@
 
 use std::fmt;
 
+use courier::back::status;
+use model::returns::Sort;
 use smtp_proto::Response;
 
 /// Characters of a server's words that are told.
 const WORDS_MAX: usize = 160;
+
+/// Words of a no to who sends, and of one to who is to receive.
+const OF_SENDERS: [&str; 3] = ["sender", "verification failed", "return-path"];
+const OF_RECEIVERS: [&str; 2] = ["recipient", "mailbox"];
 
 /// One reply. Its words are for operators, and never name a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +53,32 @@ impl Reply {
         (400..=599).contains(&self.code)
     }
 
+    /// What a no to a receiver means for the address. Many servers keep a no to who sends until they hear of a receiver,
+    /// and some say of our own address that nobody has it: only what can be about nothing but the receiver counts.
+    pub fn sort(&self, from: &str, to: &str) -> Option<Sort> {
+        let words = self.words.to_lowercase();
+        let says = |text: &str| !text.is_empty() && words.contains(&text.to_lowercase());
+        if OF_SENDERS.iter().any(|text| says(text)) || says(from) {
+            return None;
+        }
+        match self.enhanced {
+            [5, 1, 1 | 2 | 3 | 6 | 10] | [5, 2, 1 | 2] => Some(status::sort(&self.most_telling(), "")),
+            [0, ..] if says(to) || OF_RECEIVERS.iter().any(|text| says(text)) => {
+                let sort = status::sort("", &format!("{} {}", self.code, self.words));
+                (sort == Sort::Hard).then_some(sort)
+            }
+            _ => None,
+        }
+    }
+
+    /// The code that says most.
+    pub fn most_telling(&self) -> String {
+        match self.enhanced {
+            [0, ..] => self.code.to_string(),
+            [class, subject, detail] => format!("{class}.{subject}.{detail}"),
+        }
+    }
+
     /// Whether the server goes away, or wants less of us.
     pub fn is_goodbye(&self) -> bool {
         self.code == 421
@@ -73,7 +105,7 @@ impl fmt::Display for Reply {
         write!(f, "{}", self.code)?;
         match self.enhanced {
             [0, ..] => Ok(()),
-            [class, subject, detail] => write!(f, " {class}.{subject}.{detail}"),
+            _ => write!(f, " {}", self.most_telling()),
         }
     }
 }
@@ -97,6 +129,34 @@ mod tests {
         check("", "550 5.1.1");
         check(&"x".repeat(999), &format!("550 5.1.1 {}", "x".repeat(WORDS_MAX)));
         assert_eq!(reply(421, [0, 0, 0], "\u{1b}[31mbusy").told("a@b"), "421 [31mbusy");
+    }
+
+    #[test]
+    fn what_a_no_means_for_an_address() {
+        let check = |code: u16, enhanced: [u8; 3], words: &str, expected: Option<Sort>| {
+            let found = reply(code, enhanced, words).sort("news@shop.example", "ann@mail.example");
+            assert_eq!(found, expected, "{code} {enhanced:?} {words}");
+        };
+        check(550, [5, 1, 1], "who?", Some(Sort::Hard));
+        check(550, [5, 2, 1], "closed", Some(Sort::Hard));
+        check(550, [0; 3], "<ann@mail.example>: User unknown", Some(Sort::Hard));
+        check(550, [0; 3], "Unknown recipient", Some(Sort::Hard));
+        check(550, [0; 3], "ann@mail.example: not today", None);
+        check(550, [0; 3], "no", None);
+        check(552, [5, 2, 2], "full", Some(Sort::Soft));
+        check(554, [5, 7, 1], "you are listed", None);
+        // About us, though a receiver was asked for.
+        check(550, [0; 3], "Verification failed for <news@shop.example> No Such User Here", None);
+        check(
+            550,
+            [5, 1, 0],
+            "<news@shop.example>: Sender address rejected: User unknown in virtual mailbox table",
+            None,
+        );
+        check(550, [5, 1, 1], "<news@shop.example>: User unknown in local sender table", None);
+        check(550, [0; 3], "Sender domain does not exist", None);
+        check(554, [0; 3], "<NEWS@shop.example>: mailbox rejected: Access denied, user unknown", None);
+        check(550, [0; 3], "relaying to ann@mail.example denied", None);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A connection's bytes: commands go out, replies come in, and each waits so long and no longer.
 
-use std::{io, time::Duration};
+use std::{borrow::Cow, io, time::Duration};
 
+use memchr::memmem;
 use smtp_proto::{EhloResponse, response::parser::ResponseReceiver};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -140,7 +141,10 @@ fn end_of_reply(bytes: &[u8], looked: &mut usize) -> Option<usize> {
     None
 }
 
-fn dotted(mail: &[u8]) -> Vec<u8> {
+fn dotted(mail: &[u8]) -> Cow<'_, [u8]> {
+    if !mail.starts_with(b".") && memmem::find(mail, b"\n.").is_none() {
+        return Cow::Borrowed(mail);
+    }
     let mut out = Vec::with_capacity(mail.len() + mail.len() / 64);
     for line in mail.split_inclusive(|byte| *byte == b'\n') {
         if line.first() == Some(&b'.') {
@@ -148,7 +152,7 @@ fn dotted(mail: &[u8]) -> Vec<u8> {
         }
         out.extend_from_slice(line);
     }
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

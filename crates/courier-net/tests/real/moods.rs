@@ -4,6 +4,7 @@ use courier::{Courier as _, Handed};
 use courier_net::dkim::Signer;
 use engines::{MailOptions, MailTls};
 use futures::future::join_all;
+use model::returns::Sort;
 
 use crate::post::{Says, address, mailer, message, start};
 
@@ -29,6 +30,9 @@ async fn each_mood_of_a_server_has_its_outcome() {
         assert_eq!(told(&handed), expected, "{to}");
         assert_eq!(gate.asked(), asked, "{to}: how often the gate was asked");
         assert_eq!(server.arrived().unwrap().len() - before, arrives, "{to}: what the server has");
+        // Only what is about the address is told of it, and only where it can be about nothing else.
+        let back = if to == "never" { vec![(Sort::Hard, "5.1.1".to_owned())] } else { Vec::new() };
+        assert_eq!(*gate.back.lock().unwrap(), back, "{to}: what came back");
     };
     check("ann", "accepted", 1, 1).await;
     check("slow", "accepted", 1, 1).await;
@@ -45,7 +49,7 @@ async fn each_mood_of_a_server_has_its_outcome() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_is_used_again_and_one_that_was_closed_costs_nothing() {
-    let server = start(MailOptions { idle: Some(1), ..MailOptions::default() });
+    let server = start(MailOptions { idle: Some(4), ..MailOptions::default() });
     let courier = mailer(&address(&server, MailTls::None, ""), None, Signer::default());
     let hand = async |number: u8, to: &str, no: bool| {
         let gate = Says { no, ..Says::default() };
@@ -62,7 +66,7 @@ async fn a_connection_is_used_again_and_one_that_was_closed_costs_nothing() {
         assert_eq!(hand(number, to, no).await.0, expected, "{number}");
     }
     assert_eq!(server.connections(), 1, "all of these go over one connection");
-    runtime::retry::wait(std::time::Duration::from_secs(2)).await;
+    runtime::retry::wait(std::time::Duration::from_secs(8)).await;
     assert_eq!(hand(6, "ann", false).await, ("accepted".to_owned(), 1), "the server had closed it");
     assert_eq!(server.connections(), 2);
     server.stop().unwrap();

@@ -9,7 +9,7 @@ use courier_net::{
     ways::{self, Common, Trust},
 };
 use engines::{MailOptions, MailServer, MailTls};
-use model::{Millis, ReadyId, Tenant};
+use model::{Millis, ReadyId, Tenant, returns::Sort};
 use runtime::Clock;
 
 /// How long a mail may be in a server's hands, here where nobody is far.
@@ -70,6 +70,8 @@ pub fn message(number: u8, to: &str) -> Message {
 pub struct Says {
     pub no: bool,
     pub asked: std::sync::atomic::AtomicUsize,
+    /// What came back at once.
+    pub back: std::sync::Mutex<Vec<(Sort, String)>>,
 }
 
 impl Says {
@@ -83,5 +85,9 @@ impl Gate for Says {
     async fn may_go(&self) -> bool {
         self.asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         !self.no
+    }
+
+    async fn came_back(&self, what: Sort, code: &str) {
+        self.back.lock().unwrap().push((what, code.to_owned()));
     }
 }

@@ -48,7 +48,7 @@ fn facts() -> Facts {
     let mut show = |n: i64, fields: Vec<(&str, Value)>, reasons: &[(&str, Because)]| {
         let about = subject(&format!("show:{n}"));
         let state = State::at(1, fields.into_iter().map(|(name, value)| (name, Some(value))));
-        facts.world.subjects.insert((tenant(), about.clone()), state);
+        facts.world.of_mut(&tenant()).subjects.insert(about.clone(), state);
         let key = EntryKey { occurred: Millis(n), event: EventKey([1; 16]) };
         let rows = reasons.iter().map(|(kind, because)| {
             let reason = Reason { kind: Kind::new(kind).unwrap(), because: because.clone() };

@@ -7,7 +7,7 @@ use crate::{
     habit::Habit,
     plan::{Close, Hours, LocalTime, Plans, Quiet, Surface, Then, Weekdays, ZoneRule},
 };
-use Step::{Comes, Seen};
+use Step::{Comes, Moved, Seen};
 
 fn hours(from: u8, to: u8) -> Hours {
     let time = |hour| LocalTime { hour, minute: 0 };
@@ -60,6 +60,7 @@ fn an_hour_is_chosen_as_a_window_opens() {
                 // Time ends after three days, so all of it comes five days earlier.
                 Comes(at) => Comes(at - 5 * 1_440),
                 Seen(at, on) => Seen(at - 5 * 1_440, on),
+                Moved(at) => Moved(at - 5 * 1_440),
             })
             .collect::<Vec<_>>()
     };
@@ -84,16 +85,18 @@ fn visits_in_an_hour_are_one_and_old_ones_fade() {
 }
 
 proptest! {
-    /// Whenever somebody comes, and whatever is quiet, each date is told once and nothing waits for ever.
+    /// Whenever somebody comes, whatever is quiet, and whatever changes meanwhile, each date is told once and nothing waits for ever.
     #[test]
     fn a_date_is_told_once_at_whatever_hour(
         visits in prop::collection::vec(-7_000..4_000_i64, 0..40),
         comings in prop::collection::vec(0..1_440_i64, 1..20),
+        moves in prop::collection::vec(0..4_000_i64, 0..10),
         quiet in (0..24_u8, 1..12_u8),
     ) {
         let mut steps: Vec<Step> = visits.iter().map(|at| Seen(*at, "site")).collect();
         steps.extend(comings.iter().map(|at| Comes(*at)));
-        steps.sort_by_key(|step| match step { Comes(at) | Seen(at, _) => *at });
+        steps.extend(moves.iter().map(|at| Moved(*at)));
+        steps.sort_by_key(Step::at);
         let told = play_with(|plans| {
             daily(plans);
             for plan in plans.by_name.values_mut() {

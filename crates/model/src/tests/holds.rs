@@ -2,14 +2,22 @@
 
 use proptest::prelude::*;
 
-use super::windows::{HOUR, MINUTE, Step, after, play_with};
+use super::{
+    Bench, candidate,
+    windows::{HOUR, MINUTE, Step, after, play_with},
+};
 use crate::{
-    Channel,
+    Channel, Millis,
+    closing::Candidate,
+    hold::Held,
+    limits::DAY_MS,
+    person::Act,
     plan::{
-        Cap, Close, Hours, LocalTime, Online, Per, Plan, Plans, Quiet, Surface, Then, Weekdays, ZoneRule,
+        Cap, Close, First, Hours, LocalTime, Online, Per, Plan, Plans, Quiet, Surface, Then, Weekdays,
+        ZoneRule,
     },
 };
-use Step::{Comes, Seen};
+use Step::{Comes, Moved, Seen};
 
 fn all(plans: &mut Plans, change: impl FnMut(&mut Plan)) {
     plans.by_name.values_mut().for_each(change);
@@ -62,6 +70,79 @@ fn a_digest_that_falls_into_quiet_hours_keeps_its_date() {
         });
     };
     check(late, &[Comes(0), Comes(600), Comes(700)], "660: 0 600; 2100: 700;");
+    // Also where something changes while it waits.
+    check(late, &[Comes(0), Moved(630), Comes(700)], "660: 0; 2100: 700;");
+    let first = |plans: &mut Plans| {
+        late(plans);
+        all(plans, |plan| plan.first = First::Alone);
+    };
+    check(first, &[Comes(500), Comes(510), Comes(520)], "660: 500; 660: 510 520;");
+}
+
+/// What comes while it is quiet asks nobody again, and does not bring a date back that has moved.
+#[test]
+fn what_is_held_waits_on_whatever_comes() {
+    fn quiet(plans: &mut Plans, close: &Close) {
+        all(plans, |plan| {
+            (plan.close, plan.entries) = (close.clone(), Some(2));
+            plan.quiet = Some(hours(22, 11, Then::Hold));
+        });
+    }
+    // How many are told before the one that is held.
+    let check = |change: fn(&mut Plans), told: u8, until: i64| {
+        let mut bench = Bench::new(8, 1);
+        change(&mut bench.plans);
+        for n in 0..=told {
+            bench.announce(1, 0);
+            let due = bench.due();
+            bench.close(due, vec![candidate(1, n, &format!("work:{n}"), Ok(()))]);
+        }
+        assert_eq!(bench.due(), until);
+        for minute in 1..4 {
+            bench.announce(until - minute * MINUTE, 0);
+            assert_eq!(bench.due(), until);
+        }
+        let now = until - MINUTE / 2;
+        bench.by_hand(now, Act::Release, None, now);
+        bench.announce(now, 0);
+        assert!(bench.due() <= now, "what is let go waits for nobody");
+    };
+    check(|plans| quiet(plans, &after(0)), 0, 11 * HOUR);
+    check(|plans| quiet(plans, &super::at_nine(Weekdays::ALL, 0)), 0, 11 * HOUR);
+    let few = |plans: &mut Plans| {
+        plans.caps.push(cap("few", 1, Per::Rolling { ms: 2 * HOUR }));
+        all(plans, |plan| plan.close = after(0));
+    };
+    check(few, 1, 1 + 2 * HOUR);
+}
+
+/// Whose own time is still to come is not held any more: it closes then, or before that as its plan says.
+#[test]
+fn what_comes_later_than_the_hold_is_not_held() {
+    let many = |plans: &mut Plans| {
+        all(plans, |plan| {
+            plan.close = Close::Silence { ms: 30 * MINUTE, most_ms: 20 * HOUR };
+            (plan.entries, plan.quiet) = (Some(4), Some(hours(22, 8, Then::Hold)));
+        });
+    };
+    check(many, &[Comes(1_310), Comes(1_915)], "1945: 1310 1915;");
+    check(many, &[Comes(1_310), Comes(1_915), Comes(1_916), Comes(1_921)], "1921: 1310 1915 1916 1921;");
+    // It is put off in the last moment, and then comes something that is sooner.
+    let mut bench = Bench::with(|plan| {
+        plan.close = Close::Before { field: "starts".into(), ms: 2 * HOUR };
+        plan.quiet = Some(hours(22, 8, Then::Hold));
+    });
+    let about = |aim: i64| vec![Candidate { aim: Some(Millis(aim)), ..candidate(1, 1, "work:1", Ok(())) }];
+    let (half_past_nine, week) = (9 * HOUR + HOUR / 2, 7 * DAY_MS);
+    bench.announce_to(1, 0, "", Some(half_past_nine));
+    bench.close(half_past_nine - 2 * HOUR, about(half_past_nine));
+    assert_eq!((bench.due(), bench.record.windows[0].held), (8 * HOUR, Some(Held::Quiet)));
+    assert!(bench.close(8 * HOUR, about(week)).is_empty());
+    assert_eq!(bench.record.windows[0].held, None);
+    bench.announce_to(10 * HOUR, 0, "", Some(14 * HOUR));
+    assert_eq!(bench.due(), 12 * HOUR);
+    bench.announce_to(10 * HOUR, 0, "", Some(11 * HOUR));
+    assert!(bench.due() <= 10 * HOUR);
 }
 
 #[test]

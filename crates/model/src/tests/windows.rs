@@ -29,6 +29,15 @@ fn play(mut change: impl FnMut(&mut Plan), comings: &[i64]) -> String {
 pub(super) enum Step {
     Comes(i64),
     Seen(i64, &'static str),
+    /// Something changes on which it depends when windows close.
+    Moved(i64),
+}
+
+impl Step {
+    pub(super) fn at(&self) -> i64 {
+        let (Self::Comes(minute) | Self::Seen(minute, _) | Self::Moved(minute)) = self;
+        minute * MINUTE
+    }
 }
 
 /// The same, with what else happens.
@@ -37,28 +46,24 @@ pub(super) fn play_with(change: impl FnOnce(&mut Plans), steps: &[Step]) -> Stri
     change(&mut bench.plans);
     let mut steps = steps.iter().copied().peekable();
     let (mut here, mut said): (BTreeMap<EntryKey, i64>, _) = (BTreeMap::new(), String::new());
+    let mut now = i64::MIN;
     loop {
-        let due = bench.record.windows.iter().map(|window| window.due.0).min().unwrap_or(i64::MAX);
-        let at = |step: &Step| {
-            MINUTE
-                * match step {
-                    Step::Comes(at) | Step::Seen(at, _) => *at,
-                }
-        };
-        match steps.next_if(|step| at(step) <= due) {
+        let due = bench.record.windows.iter().map(|window| window.due.0).min().unwrap_or(i64::MAX).max(now);
+        let step = steps.next_if(|step| step.at() <= due);
+        now = step.map_or(due, |step| step.at());
+        match step {
             // What comes at the instant of a closing is told with it.
             Some(Step::Comes(minute)) => {
                 let n = u8::try_from(here.len()).unwrap();
-                let now = minute * MINUTE;
                 here.insert(candidate(now, n, &format!("work:{n}"), Ok(())).key, minute);
                 bench.announce(now, i32::try_from(now / DAY_MS).unwrap());
             }
-            Some(Step::Seen(minute, surface)) => {
-                let at = Millis(minute * MINUTE);
-                bench.step(at.0, Input::Seen { surface: &surface.into(), at });
+            Some(Step::Seen(_, surface)) => {
+                bench.step(now, Input::Seen { surface: &surface.into(), at: Millis(now) });
             }
+            Some(Step::Moved(_)) => drop(bench.step(now, Input::Moved)),
             None if due > END => return said.trim().to_owned(),
-            None => tell(&mut bench, &here, due, &mut said),
+            None => tell(&mut bench, &here, now, &mut said),
         }
     }
 }

@@ -88,7 +88,7 @@ impl Harness for Framing {
     }
 
     fn patience(&self) -> Duration {
-        Duration::from_secs(20)
+        Duration::from_secs(60)
     }
 }
 

@@ -1,7 +1,5 @@
 //! What a checked Ready becomes: what is said once, where, and which headers go with it.
 
-use std::collections::BTreeMap;
-
 use catalogue::Catalogue;
 use courier::{Message, back::Provider, mime};
 use model::{
@@ -104,18 +102,16 @@ fn world() -> World {
     };
     let maker = State::at(1, [("name", Some(Value::text("Mira")))]);
     let subjects = [("show:1", show("Tides")), ("show:2", show("Ink")), ("maker:1", maker)];
-    let subject = |(of, state)| ((tenant(), SubjectRef::new(of).unwrap()), state);
+    let subject = |(of, state)| (SubjectRef::new(of).unwrap(), state);
     let named = |name: &str| State::at(1, [(profile::NAME, Some(Value::text(name)))]);
     let ben = Person::new("ben").unwrap();
-    World {
-        subjects: subjects.map(subject).into(),
-        // Somebody of the same name elsewhere is somebody else.
-        persons: BTreeMap::from([
-            ((Tenant::new("another").unwrap(), ben.clone()), named("Bad")),
-            ((tenant(), ben), named("Ben")),
-        ]),
-        ..World::default()
-    }
+    let mut world = World::default();
+    // Somebody of the same name elsewhere is somebody else.
+    world.of_mut(&Tenant::new("another").unwrap()).persons.insert(ben.clone(), named("Bad"));
+    let own = world.of_mut(&tenant());
+    own.subjects = subjects.map(subject).into();
+    own.persons.insert(ben, named("Ben"));
+    world
 }
 
 fn made(once: &str, lines: &[Line], links: Option<&Links>) -> Message {

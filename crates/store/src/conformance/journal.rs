@@ -148,6 +148,7 @@ async fn complete(harness: &mut dyn Harness) -> Kept {
         Recorded::NotSent,
         Recorded::Nothing,
         Recorded::Refused,
+        Recorded::Returned,
         Recorded::Unsure,
         Recorded::Unknown,
         Recorded::Sent,

@@ -7,7 +7,7 @@ use catalogue::{Catalogue, Problem, Problems, length};
 use model::{
     Day, Millis,
     civil::{self, Zones},
-    plan::{Alone, Close, First, Follows, LocalTime, Plan, Weekdays, ZoneRule},
+    plan::{Alone, Close, First, Follows, GENERAL, LocalTime, Plan, Weekdays, ZoneRule},
 };
 use render::Renderer;
 use runtime::Clock;
@@ -143,6 +143,8 @@ fn refuse(problems: &Problems, out: Out) -> Result<(), Failure> {
 #[derive(Debug, Serialize)]
 struct Schedule {
     plan: String,
+    /// What a complaint about its mails ends.
+    stream: String,
     closes: String,
     zones: Vec<InZone>,
 }
@@ -195,7 +197,7 @@ fn schedule(plan: &Plan, now: Millis) -> Schedule {
         }
         None => closes + &paced(plan),
     };
-    Schedule { plan: plan.name.to_string(), closes, zones }
+    Schedule { plan: plan.name.to_string(), stream: plan.stream.to_string(), closes, zones }
 }
 
 fn in_zone(name: &str, at: LocalTime, on: Weekdays, now: Millis) -> InZone {
@@ -270,7 +272,11 @@ fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
         plans.len()
     ))?;
     for plan in plans {
-        say::data(format!("{} closes {}", paint.with(say::BOLD, &plan.plan), plan.closes))?;
+        let stream = match plan.stream.as_str() {
+            GENERAL => String::new(),
+            stream => format!(" (stream {stream})"),
+        };
+        say::data(format!("{}{stream} closes {}", paint.with(say::BOLD, &plan.plan), plan.closes))?;
         let rows: Vec<[String; 4]> = plan.zones.iter().map(row).collect();
         for line in say::table(&rows) {
             say::data(format!("  {line}"))?;

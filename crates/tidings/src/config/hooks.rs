@@ -7,8 +7,9 @@ use courier_net::hooks::Keys;
 use model::hook::Hook;
 
 use super::{
-    keys::{HOOKS_CA, HOOKS_CHANNELS, HOOKS_HOSTS, HOOKS_SECRET},
+    keys::{HOOKS_CA, HOOKS_CHANNELS, HOOKS_HOSTS, HOOKS_PER_SECOND, HOOKS_SECRET},
     merge::Merge,
+    parse::rate,
     push::{list, refuse_without},
     settle::path,
 };
@@ -20,13 +21,17 @@ pub struct Hooks {
     pub keys: Keys,
     pub ca: Option<PathBuf>,
     pub hosts: Vec<String>,
+    /// Calls to each host.
+    pub per_second: Option<f64>,
 }
 
 /// Understands them. A secret may be there without a hook that is called: then keys can be given out ahead.
 pub fn settle(merge: &mut Merge<'_>) -> Hooks {
     let channels = merge.take(HOOKS_CHANNELS, channels).unwrap_or_default();
     if channels.is_empty() {
-        [HOOKS_CA, HOOKS_HOSTS].into_iter().for_each(|name| refuse_without(merge, name, HOOKS_CHANNELS));
+        [HOOKS_CA, HOOKS_HOSTS, HOOKS_PER_SECOND]
+            .into_iter()
+            .for_each(|name| refuse_without(merge, name, HOOKS_CHANNELS));
     }
     let mut keys = Keys::default();
     if let Some((lines, source)) = merge.secrets.get(HOOKS_SECRET).cloned() {
@@ -35,7 +40,8 @@ pub fn settle(merge: &mut Merge<'_>) -> Hooks {
             Err(why) => merge.refuse(&source, format!("`{HOOKS_SECRET}`: {why}")),
         }
     }
-    Hooks { channels, keys, ca: merge.take(HOOKS_CA, path), hosts: list(merge, HOOKS_HOSTS) }
+    let (ca, hosts) = (merge.take(HOOKS_CA, path), list(merge, HOOKS_HOSTS));
+    Hooks { channels, keys, ca, hosts, per_second: merge.take(HOOKS_PER_SECOND, rate) }
 }
 
 fn channels(text: &str) -> Result<Vec<Hook>, String> {

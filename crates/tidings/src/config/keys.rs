@@ -71,15 +71,19 @@ pub const APNS_KEY_ID: &str = "apns.key_id";
 pub const APNS_TEAM_ID: &str = "apns.team_id";
 pub const APNS_TOPIC: &str = "apns.topic";
 pub const APNS_URL: &str = "apns.url";
+pub const APNS_PER_SECOND: &str = "apns.per_second";
 pub const FCM_ACCOUNT: &str = "fcm.account";
 pub const FCM_URL: &str = "fcm.url";
+pub const FCM_PER_SECOND: &str = "fcm.per_second";
 pub const WEBPUSH_KEY: &str = "webpush.key";
 pub const WEBPUSH_SUBJECT: &str = "webpush.subject";
 pub const WEBPUSH_HOSTS: &str = "webpush.hosts";
+pub const WEBPUSH_PER_SECOND: &str = "webpush.per_second";
 pub const HOOKS_CHANNELS: &str = "hooks.channels";
 pub const HOOKS_SECRET: &str = "hooks.secret";
 pub const HOOKS_CA: &str = "hooks.ca";
 pub const HOOKS_HOSTS: &str = "hooks.hosts";
+pub const HOOKS_PER_SECOND: &str = "hooks.per_second";
 pub const PARTITIONS: &str = "partitions";
 pub const DISK_RESERVE: &str = "disk_reserve";
 pub const PRESENCE_URL: &str = "presence.url";
@@ -94,7 +98,7 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 71] = [
+pub const KEYS: [Key; 75] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -200,6 +204,7 @@ pub const KEYS: [Key; 71] = [
         Some(apns::ROOT),
         "Apple's service; https://api.sandbox.push.apple.com for apps that are being made",
     ),
+    key(APNS_PER_SECOND, "TIDINGS_APNS_PER_SECOND", None, "pushes a second to Apple at most, of one process"),
     of(
         Form::Secret,
         FCM_ACCOUNT,
@@ -207,6 +212,7 @@ pub const KEYS: [Key; 71] = [
         "the service account for Android's devices, JSON as Google gives it out; they are not reached unless set",
     ),
     key(FCM_URL, "TIDINGS_FCM_URL", Some(fcm::ROOT), "Google's service"),
+    key(FCM_PER_SECOND, "TIDINGS_FCM_PER_SECOND", None, "pushes a second to Google at most, of one process"),
     of(
         Form::Secret,
         WEBPUSH_KEY,
@@ -224,6 +230,12 @@ pub const KEYS: [Key; 71] = [
         WEBPUSH_HOSTS,
         "TIDINGS_WEBPUSH_HOSTS",
         "hosts of push services of one's own, which may be on a network of one's own",
+    ),
+    key(
+        WEBPUSH_PER_SECOND,
+        "TIDINGS_WEBPUSH_PER_SECOND",
+        None,
+        "pushes a second to each service of browsers at most, of one process",
     ),
     of(
         Form::List,
@@ -248,6 +260,12 @@ pub const KEYS: [Key; 71] = [
         HOOKS_HOSTS,
         "TIDINGS_HOOKS_HOSTS",
         "hosts that may be called on a network of one's own; otherwise only what all the world can reach",
+    ),
+    key(
+        HOOKS_PER_SECOND,
+        "TIDINGS_HOOKS_PER_SECOND",
+        None,
+        "calls a second to each host at most, of one process",
     ),
     key(
         PARTITIONS,

@@ -2,6 +2,7 @@
 
 use std::{path::Path, str::FromStr, time::Duration};
 
+use courier_net::is_rate;
 use runtime::log::Format;
 use tracing::level_filters::LevelFilter;
 
@@ -153,6 +154,12 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         Some(ms) if ms > 0 => Ok(Duration::from_millis(ms)),
         _ => Err("is no time, such as 45s, 500ms or 2m".to_owned()),
     }
+}
+
+/// So many a second: `50`, `0.5`.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| is_rate(*rate));
+    rate.ok_or_else(|| "is no rate: a number above 0, and at most a million".to_owned())
 }
 
 /// One of some words, in large letters or small ones.

@@ -6,10 +6,11 @@ use courier_net::push::{apns, fcm, web};
 
 use super::{
     keys::{
-        APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC, APNS_URL, FCM_ACCOUNT, FCM_URL, PUSH_CA,
-        WEBPUSH_HOSTS, WEBPUSH_KEY, WEBPUSH_SUBJECT,
+        APNS_KEY, APNS_KEY_ID, APNS_PER_SECOND, APNS_TEAM_ID, APNS_TOPIC, APNS_URL, FCM_ACCOUNT,
+        FCM_PER_SECOND, FCM_URL, PUSH_CA, WEBPUSH_HOSTS, WEBPUSH_KEY, WEBPUSH_PER_SECOND, WEBPUSH_SUBJECT,
     },
     merge::{Merge, Source},
+    parse::rate,
     settle::path,
 };
 
@@ -25,6 +26,14 @@ pub struct Push {
 /// Understands them.
 pub fn settle(merge: &mut Merge<'_>) -> Push {
     let ca = merge.take(PUSH_CA, path);
+    let rates =
+        [(APNS_PER_SECOND, APNS_KEY), (FCM_PER_SECOND, FCM_ACCOUNT), (WEBPUSH_PER_SECOND, WEBPUSH_KEY)];
+    let [of_apns, of_fcm, of_web] = rates.map(|(name, needed)| {
+        if !merge.secrets.contains_key(needed) {
+            refuse_without(merge, name, needed);
+        }
+        merge.take(name, rate)
+    });
     let apns_url = text(merge, APNS_URL).unwrap_or_else(|| apns::ROOT.to_owned());
     let apns = needs(merge, APNS_KEY, [APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC]).map(
         |(key, [key_id, team_id, topic])| apns::Settings {
@@ -33,14 +42,14 @@ pub fn settle(merge: &mut Merge<'_>) -> Push {
             key_id,
             team_id,
             topic,
-            per_second: None,
+            per_second: of_apns,
         },
     );
     let fcm_url = text(merge, FCM_URL).unwrap_or_else(|| fcm::ROOT.to_owned());
     let fcm = needs(merge, FCM_ACCOUNT, []).map(|(account, [])| fcm::Settings {
         root: fcm_url,
         account,
-        per_second: None,
+        per_second: of_fcm,
     });
     let hosts = list(merge, WEBPUSH_HOSTS);
     if !hosts.is_empty() && !merge.secrets.contains_key(WEBPUSH_KEY) {
@@ -50,7 +59,7 @@ pub fn settle(merge: &mut Merge<'_>) -> Push {
         key,
         subject,
         hosts,
-        per_second: None,
+        per_second: of_web,
     });
     Push { ca, apns, fcm, web }
 }

@@ -88,7 +88,7 @@ impl Telling<'_> {
         states.into_iter().all(|state| state.is_empty())
             && gathered.view.is_empty()
             && gathered.record.is_none()
-            && !gathered.world.follows.values().any(|on| *on)
+            && gathered.world.shares().all(|(_, share)| share.follows.values().all(BTreeSet::is_empty))
     }
 
     /// There is an entry: how the person was found, and what became of it.
@@ -281,6 +281,7 @@ fn journal(journalled: &Journalled) -> Option<String> {
                 Recorded::Nothing => "nothing was left to send",
                 Recorded::Refused => "refused for good",
                 Recorded::NotSent => "not sent, tried again",
+                Recorded::Returned => "not sent, left to the next message",
                 Recorded::Unknown => "nobody can say whether it was sent",
                 Recorded::Unsure => "nobody can say whether it was sent, sent again",
             };

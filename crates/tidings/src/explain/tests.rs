@@ -110,12 +110,12 @@ fn event(what: &str) -> Event {
 fn nothing() -> Gathered {
     let event = event("item.made");
     let mut world = World::default();
-    world.subjects.insert((tenant(), event.subject.clone()), event.state.clone());
+    world.of_mut(&tenant()).subjects.insert(event.subject.clone(), event.state.clone());
     Gathered { events: vec![event], world, ..Gathered::default() }
 }
 
 fn follows(mut gathered: Gathered) -> Gathered {
-    gathered.world.follows.insert((tenant(), Person::new("ann").unwrap(), subject("maker:7")), true);
+    gathered.world.of_mut(&tenant()).follow(Person::new("ann").unwrap(), subject("maker:7"), true);
     gathered
 }
 

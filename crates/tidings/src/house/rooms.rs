@@ -79,27 +79,13 @@ impl Config {
             },
             fanout: fanout::Config { records_max: fanout::config::RECORDS_MAX },
             digest: digest::Config { records_max: DIGEST_RECORDS_MAX },
-            sender: sender::Config {
-                records_max: SENDER_RECORDS_MAX,
-                at_once_max: SENDER_AT_ONCE_MAX,
-                claim_ms: SENDER_CLAIM_MS,
-                patience: SENDER_PATIENCE,
-                links: None,
-                returns: None,
-            },
+            sender: sender::Config::default(),
         }
     }
 }
 
 /// Records of one turn of the digest: about what its 5 seconds hold.
 const DIGEST_RECORDS_MAX: usize = 500;
-/// Readys of one turn of the sender: what is lost by a crash is asked of the journal again.
-const SENDER_RECORDS_MAX: usize = 64;
-const SENDER_AT_ONCE_MAX: usize = 16;
-/// How long a hand-over may take before it is unknown: longer than a slow mail server needs to answer.
-const SENDER_CLAIM_MS: i64 = 120_000;
-/// Servers that look into a mail before they take it need some seconds; who needs more is heard later.
-const SENDER_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What all rooms are made from.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! Reads what a preview shows: what is known of a person, and what a plan would tell them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use catalogue::{Audience, Catalogue, problem::did_you_mean, windows::Thing};
@@ -196,7 +196,8 @@ fn other(order: &Order<'_>, state: &State) -> Option<Person> {
 /// What is made up from the types of the catalogue: nothing of it is in the store.
 fn example(order: &Order<'_>, plan: &Plan, known: &Known, catalogue: &Catalogue, at: Place<'_>) -> Sheet {
     let state = |subject: &SubjectRef| catalogue.example(subject.kind());
-    let mut subjects = BTreeMap::new();
+    let mut world = World::default();
+    let share = world.of_mut(at.tenant);
     let mut entries = Vec::new();
     for number in 1..=EXAMPLES {
         let Some(subject) = Catalogue::example_ref(order.kind.subject(), number) else { continue };
@@ -207,15 +208,15 @@ fn example(order: &Order<'_>, plan: &Plan, known: &Known, catalogue: &Catalogue,
         let event = u8::try_from(number).unwrap_or_default();
         let key = EntryKey { occurred: at.now, event: EventKey([event; 16]) };
         for related in catalogue.related_refs(&own) {
-            subjects.insert((at.tenant.clone(), related.clone()), state(&related));
+            share.subjects.insert(related.clone(), state(&related));
         }
-        subjects.insert((at.tenant.clone(), subject.clone()), own);
+        share.subjects.insert(subject.clone(), own);
         entries.push(entry(key, subject, reasons, false));
     }
     let named = State::at(1, [(profile::NAME, Some(Value::text(OTHER.1)))]);
-    let other = Person::new(OTHER.0).ok().map(|other| ((at.tenant.clone(), other), named));
+    share.persons.extend(Person::new(OTHER.0).ok().map(|other| (other, named)));
     let sheet = sheet(Of::Example, entries, "".into(), (order, plan), known.view.clone());
-    Sheet { world: World { subjects, persons: other.into_iter().collect(), ..World::default() }, ..sheet }
+    Sheet { world, ..sheet }
 }
 
 /// A sheet of entries of one kind, without the world that they are of: what a message has room for, and how many more.

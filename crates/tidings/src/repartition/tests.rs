@@ -17,7 +17,9 @@ use proptest::prelude::*;
 use runtime::Clock;
 use tempfile::TempDir;
 use topic::{
-    Happening, Member, Membership, Mode, NewRecord, Record, Turn, embedded::Embedded, port::Standing,
+    Happening, Member, Membership, Mode, NewRecord, Record, Turn,
+    embedded::Embedded,
+    port::{CommitError, Standing},
 };
 
 use super::*;
@@ -104,12 +106,18 @@ impl Ground {
     async fn read_all(&self) {
         for stage in STAGES.iter().filter(|stage| stage.topics != [topics::CHANGES]) {
             let mut member = self.join(stage.group, stage.topics).await;
+            let mut tries = 0;
             while lag(&*self.log, stage.group, stage.topics).await > 0 {
                 if let Happening::Records(batch) = member.next(100).await.unwrap() {
                     let (partition, generation) = (batch.partition, batch.generation);
                     let offsets = member.positions(partition);
                     let turn = Turn { partition, generation, offsets, records: vec![] };
-                    member.commit(turn).await.unwrap();
+                    match member.commit(turn).await {
+                        Ok(()) => {}
+                        // A cluster that is busy has the batch read once more.
+                        Err(CommitError::Aborted(_) | CommitError::Lost(_)) if tries < TRIES => tries += 1,
+                        Err(error) => panic!("{error}"),
+                    }
                 }
             }
         }
@@ -158,10 +166,11 @@ impl Ground {
         assert_eq!(self.remembered(partitions).await, *remembered);
         house::declare(&*self.log, count(partitions)).await.expect("the house finds what it wants");
         refuse_unfinished(&*self.log).await.expect("and may start");
-        assert!(self.log.bounds(MOVING).await.is_err(), "the copy is gone");
+        let gone = patiently(|| self.log.bounds(MOVING)).await;
+        assert!(matches!(gone, Err(TopicError::Refused(_))), "the copy is gone: {gone:?}");
         for stage in STAGES {
             for topic in stage.topics.iter().filter(|topic| **topic != topics::CHANGES) {
-                let standing = self.log.standing(stage.group, topic).await.unwrap();
+                let standing = patiently(|| self.log.standing(stage.group, topic)).await.unwrap();
                 assert!(standing.iter().all(|at| (at.committed, at.end) == (0, 0)), "{standing:?}");
             }
         }
@@ -183,7 +192,8 @@ fn record(topic: &str, partition: u32, key: Vec<u8>, value: Option<Vec<u8>>) -> 
 async fn lag(log: &dyn Topics, group: &str, topics: &[&str]) -> u64 {
     let mut lag = 0;
     for topic in topics {
-        lag += log.standing(group, topic).await.unwrap().iter().map(|at| at.end - at.committed).sum::<u64>();
+        let standing = patiently(|| log.standing(group, topic)).await.unwrap();
+        lag += standing.iter().map(|at| at.end - at.committed).sum::<u64>();
     }
     lag
 }

@@ -22,7 +22,7 @@ use topic_kafka::{
 
 use crate::cluster::settings;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 async fn topic(kafka: &Kafka, name: &str, partitions: u32) -> TopicName {
     let spec = TopicSpec { name: name.into(), partitions, retention: Retention::Milliseconds(86_400_000) };

@@ -110,7 +110,7 @@ fn copy_sparse(mut source: fs::File, target: &Path) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_embedded_engine_keeps_every_promise() {
-    let harness = EmbeddedHarness::new(Duration::from_secs(20));
+    let harness = EmbeddedHarness::new(Duration::from_secs(60));
     let outcomes = run(&harness).await;
     let broken: Vec<_> = outcomes.iter().filter(|(_, outcome)| outcome.is_err()).collect();
     assert!(broken.is_empty(), "{broken:#?}");

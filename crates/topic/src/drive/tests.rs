@@ -10,7 +10,7 @@ use crate::{
     port::{CommitError, Mode, Retention, Standing, TopicName, TopicSpec, Turn},
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The embedded engine without an answer to one call. Once that is waited for, everything is to stop.
 #[derive(Clone)]

@@ -39,7 +39,7 @@ fn values(records: &[Record]) -> Vec<String> {
 }
 
 async fn next(member: &mut Box<dyn Member>) -> Result<Happening, TopicError> {
-    tokio::time::timeout(Duration::from_secs(20), member.next(1_000)).await.expect("something happens")
+    tokio::time::timeout(Duration::from_secs(60), member.next(1_000)).await.expect("something happens")
 }
 
 async fn assigned(member: &mut Box<dyn Member>) -> Vec<(u32, u64)> {
@@ -467,7 +467,7 @@ async fn what_was_removed_goes_from_the_disk_too() {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), left).await.expect("only the new records are left");
+        tokio::time::timeout(Duration::from_secs(60), left).await.expect("only the new records are left");
         assert_eq!(values(&engine.read("a", 1, 0, 9).await.unwrap()), ["1"]);
         engine.close();
         let engine = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();

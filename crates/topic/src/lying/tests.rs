@@ -41,7 +41,7 @@ fn harness(lie: Option<Lie>, patience: Duration) -> LyingHarness {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_lie_every_promise_is_kept() {
-    let outcomes = run(&harness(None, Duration::from_secs(20))).await;
+    let outcomes = run(&harness(None, Duration::from_secs(60))).await;
     let broken: Vec<_> = outcomes.iter().filter(|(_, outcome)| outcome.is_err()).collect();
     assert!(broken.is_empty(), "{broken:#?}");
 }

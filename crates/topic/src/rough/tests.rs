@@ -42,7 +42,7 @@ impl Harness for RoughHarness {
 
 /// The promises that an engine of these odds breaks, of those that apply.
 async fn broken(odds: Odds, applies: fn(&str) -> bool) -> Vec<(&'static str, String)> {
-    let harness = RoughHarness { inner: EmbeddedHarness::new(Duration::from_secs(20)), odds };
+    let harness = RoughHarness { inner: EmbeddedHarness::new(Duration::from_secs(60)), odds };
     let mut broken = Vec::new();
     for promise in promises().into_iter().filter(|p| applies(p.name)) {
         broken.extend(promise.check(&harness).await.err().map(|why| (promise.name, why)));

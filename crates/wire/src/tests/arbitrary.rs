@@ -313,6 +313,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         left().prop_map(|left| Outcome::Nothing { left }),
         left().prop_map(|left| Outcome::Refused { left }),
         (vec(entry_key(), 0..3), left()).prop_map(|(back, left)| Outcome::Unknown { back, left }),
+        vec(entry_key(), 0..3).prop_map(|back| Outcome::Returned { back }),
         (at(), ready()).prop_map(|(until, ready)| Outcome::Deferred { until, ready }),
     ]
 }

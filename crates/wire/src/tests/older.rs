@@ -188,6 +188,7 @@ fn earlier_schemas_stay_as_they_were() {
         ("inbox.1", "bacee70d2e63c0d3"),
         ("inbox.2", "4212c7da8abc38b9"),
         ("inbox.3", "460809134ae902dc"),
+        ("inbox.4", "872e246c641a6f0b"),
         ("pending.1", "77cbf9341c05d1f3"),
         ("quarantined.1", "57b81a72e27fab80"),
         ("ready.1", "360bfd41d1076b83"),

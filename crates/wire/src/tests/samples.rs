@@ -334,6 +334,7 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
         ("nothing", delivery(Outcome::Nothing { left: left.clone() })),
         ("refused", delivery(Outcome::Refused { left: left.clone() })),
         ("unknown", delivery(Outcome::Unknown { back: vec![entry_key(3)], left })),
+        ("returned", delivery(Outcome::Returned { back: vec![entry_key(3)] })),
         ("release", by_hand(Act::Release, None)),
         ("cancel", by_hand(Act::Cancel, Some("thread:5".into()))),
         (

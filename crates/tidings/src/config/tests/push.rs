@@ -8,8 +8,13 @@ const KEY: (&str, &str) = ("TIDINGS_APNS_KEY", "correct-horse-battery");
 
 #[test]
 fn what_is_known_of_pushes_is_what_was_said() {
-    let file = "apns: {key_id: K1, team_id: T1, topic: com.example.app}\nwebpush: {subject: 'mailto:a@b.example', hosts: [push.lan, ntfy.lan]}";
-    let environment = [KEY, ("TIDINGS_FCM_ACCOUNT", "{}"), ("TIDINGS_WEBPUSH_KEY", "correct-horse-too")];
+    let file = "apns: {key_id: K1, team_id: T1, topic: com.example.app, per_second: 0.5}\nwebpush: {subject: 'mailto:a@b.example', hosts: [push.lan, ntfy.lan]}";
+    let environment = [
+        KEY,
+        ("TIDINGS_FCM_ACCOUNT", "{}"),
+        ("TIDINGS_FCM_PER_SECOND", "50"),
+        ("TIDINGS_WEBPUSH_KEY", "correct-horse-too"),
+    ];
     let known = merged(file, &environment, &[]).unwrap();
     let push = &known.config.push;
     let (apns, web) = (push.apns.as_ref().unwrap(), push.web.as_ref().unwrap());
@@ -17,6 +22,8 @@ fn what_is_known_of_pushes_is_what_was_said() {
     assert_eq!(apns.root, "https://api.push.apple.com");
     assert_eq!(push.fcm.as_ref().unwrap().account.expose_secret(), "{}");
     assert_eq!(web.hosts, ["push.lan", "ntfy.lan"]);
+    let rates = (apns.per_second, push.fcm.as_ref().unwrap().per_second, web.per_second);
+    assert_eq!(rates, (Some(0.5), Some(50.0), None));
     assert_eq!(shown(&known, "apns.key"), "*** (environment TIDINGS_APNS_KEY)");
     assert!(!format!("{:?}", known.config).contains("correct-horse"));
     let none = merged("", &[], &[]).unwrap().config.push;
@@ -36,5 +43,9 @@ fn half_of_a_service_is_refused() {
     check("", &[KEY], &without);
     check("apns: {topic: x}", &[], &["tidings.yaml:1:15", "`apns.topic` is of no use without `apns.key`"]);
     check("", &[("TIDINGS_WEBPUSH_KEY", "k")], &["without `webpush.subject`"]);
+    check("fcm: {per_second: 5}", &[], &["`fcm.per_second` is of no use without `fcm.account`"]);
+    for wrong in ["0", "-1", "nan", "inf", "1e7", "many"] {
+        check(&format!("apns: {{per_second: {wrong}}}"), &[KEY], &["apns.per_second: `", "is no rate"]);
+    }
     check("webpush: {hosts: [a.lan]}", &[], &["`webpush.hosts` is of no use without `webpush.key`"]);
 }

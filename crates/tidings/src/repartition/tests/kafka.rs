@@ -18,7 +18,7 @@ async fn on_kafka_it_is_the_same() {
     assert!(ground.execute(3).await.is_err_and(|why| why.contains("`sender` has members")));
     drop(member);
     // Leaving takes a moment.
-    while ground.log.has_members("sender").await.unwrap() {
+    while patiently(|| ground.log.has_members("sender")).await.unwrap() {
         retry::pause(1, 0).await;
     }
     for to in [3, 6] {

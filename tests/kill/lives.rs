@@ -1,0 +1,131 @@
+//! Two lives of a process: one that ends by a kill, and one after it.
+
+use std::{fmt, path::Path, thread, time::Duration};
+
+use runtime::crash;
+
+use crate::{PATIENCE, house::House, load::Load};
+
+/// Where the first one ends: at a point of its own that was passed so often, or while the other side, in this mood, holds
+/// what it was handed.
+#[derive(Clone, Copy, PartialEq)]
+pub enum At {
+    Own(&'static str, u64),
+    Held(&'static str),
+}
+
+/// The other side has taken what it holds, or not.
+pub const TAKEN: At = At::Held("taken");
+const LOST: At = At::Held("lost");
+
+/// The deaths amid what may be handed over twice, each with whether it is urgent.
+pub const DEATHS: [(At, bool); 10] = [
+    (At::Own(crash::CLAIMED, 1), false),
+    (At::Own(crash::SENT, 1), false),
+    (At::Own(crash::CLAIMED, 9), false),
+    (At::Own(crash::SENT, 9), false),
+    (At::Own(crash::CLAIMED, 5), true),
+    (At::Own(crash::SENT, 5), true),
+    (LOST, false),
+    (TAKEN, false),
+    (LOST, true),
+    (TAKEN, true),
+];
+
+/// Those of them that are tried on Kafka and Cassandra too: the journal is another one there, and so is what the other
+/// life finds of the log.
+pub const SHARED: [(&str, At, bool); 2] = [("sent", At::Own(crash::SENT, 9), false), ("taken", TAKEN, true)];
+
+impl At {
+    /// Whether the other side had a message of which nobody wrote down that it has it.
+    pub fn was_taken(self) -> bool {
+        self == TAKEN || matches!(self, Self::Own(crash::SENT, _))
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own(point, nth) => write!(f, "{point}:{nth}"),
+            Self::Held(mood) => f.write_str(mood),
+        }
+    }
+}
+
+/// Hours that are waited for somebody to be told again, of the clock that is moved.
+const HOURS: usize = 24;
+/// What passes meanwhile of the time by which a cluster counts.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// Where two lives keep their journal, and how the second one finds the log.
+pub struct Engines(Vec<(String, String)>);
+
+impl Engines {
+    /// The house's own, in its folder.
+    pub fn own() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Kafka and Cassandra, laid out for a house of this name.
+    pub fn shared(dir: &Path, name: &str) -> Result<Self, String> {
+        let plain = |error: anyhow::Error| format!("{error:#}");
+        let (kafka, cql) = (engines::kafka().map_err(plain)?, engines::cql().map_err(plain)?);
+        let engines = Self(tests::production(kafka, cql, &format!("{name}{}", std::process::id())));
+        House::migrate(dir, &engines.settings())?;
+        Ok(engines)
+    }
+
+    pub fn settings(&self) -> Vec<(&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value)).collect()
+    }
+}
+
+/// Opens a house with these settings more.
+pub type Open<'a> = dyn Fn(&[(&str, &str)]) -> Result<House, String> + 'a;
+
+/// Lives through both and tells each all there is; the first dies as its clock goes on `to` there. Gives the second one.
+pub fn both(
+    load: &mut Load,
+    (at, to): (At, &str),
+    open: &Open<'_>,
+    holds: &dyn Fn() -> bool,
+) -> Result<House, String> {
+    let point = at.to_string();
+    let stop = matches!(at, At::Own(..)).then_some(("TIDINGS_STOP_AT", point.as_str()));
+    let first = open(stop.as_slice())?;
+    load.facts(&first);
+    load.publish(&first);
+    let came = thread::scope(|scope| {
+        scope.spawn(|| {
+            first.reads_all();
+            first.move_clock(to);
+        });
+        let came = if stop.is_some() { first.stopped_within(PATIENCE) } else { holds() };
+        first.kill();
+        came
+    });
+    if !came {
+        return Err(format!("it never came to {at}: {}", first.said()));
+    }
+    let second = open(&[])?;
+    load.facts(&second);
+    load.publish(&second);
+    second.reads_all();
+    if load.is_acknowledged() { Ok(second) } else { Err("not everything was acknowledged".to_owned()) }
+}
+
+/// Moves the clock until all is told, and further: what comes too much comes later. Gives what is wrong then.
+///
+/// Who was killed holds its partitions for a while on Kafka, and a clock that moves does not wait for that.
+pub fn settle(house: &House, wrong: &dyn Fn() -> Result<(), String>) -> Result<(), String> {
+    let mut hours = 0..HOURS;
+    while wrong().is_err() && hours.next().is_some() {
+        thread::park_timeout(BETWEEN);
+        house.move_clock("hour");
+    }
+    wrong()?;
+    for to in ["hour", "morning", "hour"] {
+        house.move_clock(to);
+    }
+    wrong().map_err(|wrong| format!("later: {wrong}"))
+}
