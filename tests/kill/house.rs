@@ -14,6 +14,8 @@ use std::{
 use runtime::clock::Stopwatch;
 use serde_json::Value;
 
+use crate::PATIENCE;
+
 /// How long the process may take to open its page.
 const OPENING: Duration = Duration::from_secs(180);
 /// How long one request may take; one that meets the stop never ends.
@@ -107,7 +109,19 @@ impl House {
         self.posted(path, body).is_ok_and(|(status, _)| status == 202)
     }
 
-    /// The same; what was answered.
+    /// The same; what was not acknowledged is said again, as whoever says it does.
+    pub fn takes(&self, path: &str, body: &str) -> bool {
+        let watch = Stopwatch::start();
+        while !self.post(path, body) {
+            if watch.elapsed() > PATIENCE {
+                return false;
+            }
+            std::thread::park_timeout(Duration::from_millis(200));
+        }
+        true
+    }
+
+    /// What was answered.
     pub fn posted(&self, path: &str, body: &str) -> Result<(u16, String), String> {
         let url = format!("{}{path}", self.address);
         let request = self.agent.post(url).header("content-type", "application/x-ndjson");
@@ -135,11 +149,9 @@ impl House {
     /// Waits until the rooms have read all there is, or until nobody answers any more: a clock that is moved before that is
     /// ahead of what opens after it.
     pub fn reads_all(&self) {
-        let lag =
-            |stages: Value| -> Option<u64> { stages.as_array()?.iter().map(|one| one["lag"].as_u64()).sum() };
         let waited = Stopwatch::start();
         while let Ok(stages) = self.asked("/admin/stages") {
-            if lag(stages) == Some(0) || waited.elapsed() > OPENING {
+            if tests::lag(&stages) == Some(0) || waited.elapsed() > OPENING {
                 return;
             }
             std::thread::park_timeout(Duration::from_millis(200));

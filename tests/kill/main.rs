@@ -56,7 +56,10 @@ fn round(dir: &std::path::Path, point: &str, nth: u64) -> Result<(), String> {
     load.publish(&first);
     // Killed while it is asked to move on: the request ends with the process.
     let stopped = std::thread::scope(|scope| {
-        scope.spawn(|| first.move_clock("morning"));
+        scope.spawn(|| {
+            first.reads_all();
+            first.move_clock("morning");
+        });
         let stopped = first.stopped_within(PATIENCE);
         first.kill();
         stopped
@@ -75,8 +78,10 @@ fn round(dir: &std::path::Path, point: &str, nth: u64) -> Result<(), String> {
     }
     // To the morning; past every claim's deadline and every second try; and a morning more.
     for to in ["morning", "hour", "hour", "morning", "hour"] {
+        second.reads_all();
         second.move_clock(to);
     }
+    second.reads_all();
     load.check(&second, dir)
 }
 

@@ -47,6 +47,7 @@ fn a_mail_that_came_back_is_known_after_a_kill() {
         house.opened.split("taken at 127.0.0.1:").nth(1).and_then(|rest| rest.split_whitespace().next());
     let port = port.unwrap().to_owned();
     say(&house, "ann@example.org", 1);
+    house.reads_all();
     house.move_clock("morning");
     until(|| server.arrived().unwrap().len() == 1);
     let path = server.arrived().unwrap()[0].about["from"].as_str().unwrap_or_default().to_owned();
@@ -62,9 +63,11 @@ fn a_mail_that_came_back_is_known_after_a_kill() {
 
     let second = House::start_with(dir.path(), &settings).unwrap();
     say(&second, "ann@example.org", 2);
+    second.reads_all();
     second.move_clock("morning");
     until(|| fate(&second, 2) == "suppressed (hard bounce)");
     say(&second, "ann@example.net", 3);
+    second.reads_all();
     second.move_clock("morning");
     until(|| server.arrived().unwrap().len() == 2);
     assert_eq!(server.arrived().unwrap()[1].about["to"][0], "ann@example.net");

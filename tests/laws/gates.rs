@@ -40,6 +40,7 @@ pub struct Gates {
     pub blind: bool,
     not_now: Arc<AtomicUsize>,
     turned_away: Arc<AtomicUsize>,
+    in_hand: Arc<AtomicUsize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -107,6 +108,16 @@ impl Gates {
         );
     }
 
+    /// Returns when no message of this house is being handed over.
+    pub async fn nothing_in_hand(&self) {
+        let nothing = async {
+            while self.in_hand.load(Ordering::SeqCst) > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(60), nothing).await.expect("somebody is stuck");
+    }
+
     async fn pass(&self, name: &'static str) {
         let gate = self.gate(name);
         gate.send_if_modified(|at| {
@@ -125,6 +136,22 @@ impl Gates {
             store: Arc::new(GatedStore { inner: store, gates: self.clone() }),
             courier: Arc::new(GatedCourier { inner: courier, gates: self.clone() }),
         }
+    }
+}
+
+/// A message that is being handed over, until it is or the house is gone.
+struct InHand(Arc<AtomicUsize>);
+
+impl InHand {
+    fn of(gates: &Gates) -> Self {
+        gates.in_hand.fetch_add(1, Ordering::SeqCst);
+        Self(gates.in_hand.clone())
+    }
+}
+
+impl Drop for InHand {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -240,6 +267,7 @@ struct GatedCourier {
 #[async_trait]
 impl Courier for GatedCourier {
     async fn hand(&self, message: &Message, gate: &dyn Gate) -> Result<Handed, CourierError> {
+        let _in_hand = InHand::of(&self.gates);
         self.gates.pass("before the hand-over").await;
         if counted_down(&self.gates.turned_away) {
             return Ok(Handed::NotNow("nobody is reached".to_owned()));

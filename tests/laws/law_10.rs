@@ -1,7 +1,7 @@
 //! Law 10: time zones are civil. One instant for every local date, at the local time where there is one; a
 //! date is told once, whatever zones a person travels through, and what a journey skips merges into the next.
 
-use std::collections::BTreeSet;
+use std::{cell::Cell, collections::BTreeSet};
 
 use jiff::{
     Timestamp, ToSpan as _,
@@ -31,7 +31,15 @@ const YEAR: i16 = 2025;
 #[test]
 fn law_10_civil_time() {
     schedules(1, every_zone);
-    schedules(25, travels);
+    let lives = Cell::new((0, 0));
+    schedules(25, |dice| {
+        let (gap, told) = travels(dice);
+        let (mornings, lived) = lives.get();
+        lives.set(if gap == 1 { (mornings + told, lived + 1) } else { (mornings, lived) });
+    });
+    // By chance somebody travels so that many a morning is skipped; not all of them do.
+    let (mornings, lived) = lives.get();
+    assert!(mornings >= 4 * lived, "{lived} persons were told {mornings} times in 12 days");
 }
 
 fn every_zone(mut dice: Dice) {
@@ -157,8 +165,9 @@ const ZONES: [&str; 9] = [
     "Etc/GMT+12",
 ];
 
-/// A person who travels, and always has something to be told.
-fn travels(mut dice: Dice) {
+/// A person who travels, and always has something to be told: how many days may lie between two at most, and how often
+/// they were told in 12 days.
+fn travels(mut dice: Dice) -> (i64, usize) {
     let (hour, minute) = dice.of(&TIMES);
     let morning: &'static str = format!("{hour:02}:{minute:02}").leak();
     // The longest wait from one day of the week to the next, and those days.
@@ -216,7 +225,7 @@ fn travels(mut dice: Dice) {
     // Who is always on the way may miss many a Monday, but nobody waits longer where they are.
     let since = told.last().map_or(moved, |(_, at)| moved.max(*at));
     assert!(desk.now.since(since) <= longest, "nothing since {since} in {zone}");
-    assert!(gap > 1 || told.len() >= 4, "told {} times in 12 days", told.len());
     let days = BTreeSet::from_iter(told.iter().map(|(date, _)| date));
     assert_eq!(days.len(), told.len());
+    (gap, told.len())
 }

@@ -29,7 +29,7 @@ async function press(page, what) {
     const said = document.querySelector('#said');
     said.hidden = true;
     document.querySelector(`button[value=${what}]`).click();
-    for (let tries = 0; said.hidden && tries < 200; tries++) await new Promise(done => setTimeout(done, 50));
+    for (let tries = 0; said.hidden && tries < 1200; tries++) await new Promise(done => setTimeout(done, 50));
     return {text: said.textContent, isGood: said.className === 'done' && !said.hidden};
   }, what);
 }

@@ -26,7 +26,7 @@ from aiosmtpd.smtp import SMTP, AuthResult
 
 SECONDS_SLOW = 0.5
 SECONDS_HANG = 60
-SECONDS_HOLD = 25
+SECONDS_HOLD = 40
 
 
 class Moods:

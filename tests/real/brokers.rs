@@ -17,8 +17,8 @@ use crate::{
     input,
 };
 
-/// Less than docs/operating.md tells to allow a process that is asked to stop.
-const STOPPING: Duration = Duration::from_secs(20);
+/// As long as docs/operating.md tells to allow a process that is asked to stop.
+const STOPPING: Duration = Duration::from_secs(30);
 /// Requests of 500 changes; the log goes away when a quarter of them has been taken.
 const PARTS: u64 = 120;
 /// So many say them at once: with one alone the rooms come after it and rest.

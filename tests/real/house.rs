@@ -188,9 +188,7 @@ impl House {
 
     /// Records that are not read yet, over all stages.
     pub fn lag(&self) -> Result<u64> {
-        let stages = self.stages()?;
-        let stages = stages.as_array().context("no stages")?;
-        Ok(stages.iter().filter_map(|stage| stage["lag"].as_u64()).sum())
+        tests::lag(&self.stages()?).context("no lag")
     }
 
     pub fn outbox(&self) -> &Path {

@@ -98,9 +98,10 @@ impl Team {
             let mut stages = stages.as_array().into_iter().flatten();
             stages.any(|stage| stage["name"] == name && stage["committed"].as_u64() > Some(0))
         };
+        // Who is busy answers the next time.
         let known = || {
-            let stages = self.house.asked("/admin/stages")?;
-            Ok(has_read(&stages, "ingest") && has_read(&stages, "ingest-follows"))
+            let has_both = |stages| has_read(&stages, "ingest") && has_read(&stages, "ingest-follows");
+            Ok(self.house.asked("/admin/stages").is_ok_and(has_both))
         };
         self.holds(&known).context("ann and whom she follows were not read")
     }
@@ -111,7 +112,8 @@ impl Team {
         let (waited, mut mails) = (Stopwatch::start(), Mails::default());
         while mails.counts() != owed {
             ensure!(waited.elapsed() < PATIENCE, "told {:?}, owed {owed:?}", mails.counts());
-            self.house.ordered("/admin/release", &json!({"plan": "works"}))?;
+            let released = self.house.ordered("/admin/release", &json!({"plan": "works"}));
+            released.map_or_else(|error| println!("not now: {error:#}"), drop);
             pause(BETWEEN);
             if self.outbox.join("mail").exists() {
                 mails.look(&self.outbox)?;
@@ -138,6 +140,7 @@ impl Team {
     }
 
     fn put_aside(&self) -> Result<()> {
+        self.holds(&|| Ok(self.house.asked("/admin/quarantine").is_ok())).context("what was put aside")?;
         let items = self.house.asked("/admin/quarantine")?;
         let topic = self.topic("works");
         let [item] = items.as_array().map_or(&[][..], Vec::as_slice) else { anyhow::bail!("{items}") };

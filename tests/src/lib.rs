@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
 
 pub mod scenarios;
 
@@ -40,4 +41,9 @@ pub fn production(kafka: &str, cql: &str, name: &str) -> Vec<(String, String)> {
 /// Settings under the names that they have in the environment.
 pub fn named<const N: usize>(settings: [(&str, String); N]) -> Vec<(String, String)> {
     settings.into_iter().map(|(name, value)| (format!("TIDINGS_{name}"), value)).collect()
+}
+
+/// Records that are not read yet, over all stages, from what a house says of them; nothing if it does not say.
+pub fn lag(stages: &Value) -> Option<u64> {
+    stages.as_array()?.iter().map(|stage| stage["lag"].as_u64()).sum()
 }

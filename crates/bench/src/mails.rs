@@ -44,7 +44,7 @@ const WARM: usize = 200;
 /// About what of a mail's headers is signed.
 const SIGNED_BYTES: usize = 700;
 const CONNECTIONS: usize = 128;
-const HAND_OVER: Duration = Duration::from_secs(60);
+const HAND_OVER: Duration = Duration::from_secs(120);
 const DOMAIN: &str = "press.example";
 
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {

@@ -39,7 +39,7 @@ const ROUNDS: usize = 3;
 const WARM: usize = 300;
 /// On their way at the same time, of the courier alone.
 const AT_ONCE: usize = 512;
-const HAND_OVER: Duration = Duration::from_secs(60);
+const HAND_OVER: Duration = Duration::from_secs(120);
 
 pub async fn run(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
     let dir = tempfile::tempdir()?;

@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{cell::Cell, collections::BTreeMap, time::Duration};
 
 use engines::{Cassandra, CassandraOptions};
 use model::{Day, Mark, Millis, Person, Row, Tenant, What, entry::DayKey};
-use runtime::clock::Stopwatch;
 use scylla::client::session_builder::SessionBuilder;
 use store::{DayRows, Days as _, StoreError};
 use store_cql::{Cql, Login, Settings, Tls, migrate};
@@ -94,21 +93,23 @@ async fn a_day_that_one_process_closes_takes_no_rows_of_another() {
     let settings = Settings { timeout: Duration::from_secs(1), ..fresh("closing").await };
     migrate(&settings).await.unwrap();
     let (one, other) = (Cql::open(settings.clone()).await.unwrap(), Cql::open(settings).await.unwrap());
+    let is_closed = Cell::new(false);
     let closed = async {
         one.write(rows(0, TODAY.plus(-1)), now()).await.unwrap();
         one.close_before(TODAY).await.unwrap();
+        is_closed.set(true);
         persons(&one, TODAY.plus(-1)).await
     };
     let writing = async {
-        let since = Stopwatch::start();
-        for person in 1.. {
-            other.write(rows(person, TODAY.plus(-1)), now()).await.unwrap();
-            other.write(rows(person, TODAY), now()).await.unwrap();
-            if since.elapsed() > Duration::from_secs(4) {
-                return person;
-            }
+        let (mut wrote, mut after) = (1, 0);
+        // And a little more after it.
+        while after < 50 {
+            other.write(rows(wrote, TODAY.plus(-1)), now()).await.unwrap();
+            other.write(rows(wrote, TODAY), now()).await.unwrap();
+            wrote += 1;
+            after += usize::from(is_closed.get());
         }
-        0
+        wrote - 1
     };
     let (before, wrote) = tokio::join!(closed, writing);
     assert!(before < wrote, "all {wrote} were written before the day was closed");

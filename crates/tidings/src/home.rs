@@ -184,6 +184,7 @@ impl Site {
             studio: Studio::new(self.catalogue.clone(), Zones::system(), public_url)?,
             web_key: self.web_key.clone(),
             visits: http::Visits::new(self.secret.clone(), house.metrics())?,
+            rest_time: http::REST_TIME_MAX,
         };
         let router = if self.rooms.contains(&Room::Ingest) { http::router } else { http::of_machines };
         Ok((Home { house, engines }, router(Arc::new(app), api_keys)))

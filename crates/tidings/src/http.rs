@@ -80,10 +80,12 @@ pub struct App {
     pub studio: Studio,
     pub web_key: WebKey,
     pub visits: Visits,
+    /// For so long a page waits for the house to come to rest after something was done.
+    pub rest_time: Duration,
 }
 
-/// For so long a page waits for the house to come to rest after something was done.
-const REST_TIME_MAX: Duration = Duration::from_secs(5);
+/// The usual time for that: who looks at a page does not wait for longer.
+pub const REST_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// What goes into every handler.
 type Shared = State<Arc<App>>;
@@ -95,7 +97,7 @@ impl App {
 
     /// Waits a little for the house to do what there is to do; says whether it has.
     async fn rest(&self) -> bool {
-        matches!(timeout(REST_TIME_MAX, self.house.settle()).await, Ok(Ok(())))
+        matches!(timeout(self.rest_time, self.house.settle()).await, Ok(Ok(())))
     }
     /// The way in over HTTP. With keys each request needs one; without, it is the house's own tenant.
     fn intake(&self, keys: &[ApiKey]) -> Router {

@@ -111,7 +111,7 @@ async fn each_answer_of_a_service_has_its_outcome() {
         check(says(status, to), &format!("refused: web: {status}"), false).await;
     }
     check(Answer::Says { status: 201, header: None, body: vec![b'x'; 1 << 22] }, "accepted", false).await;
-    check(Answer::Hangs, "unknown: web: no reply for 2 s", false).await;
+    check(Answer::Hangs, "unknown: web: no reply for 6 s", false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

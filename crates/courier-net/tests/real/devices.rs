@@ -27,7 +27,7 @@ use crate::fake::Answer;
 /// Long enough for a machine that has much else to do.
 const HAND_OVER: Duration = Duration::from_secs(60);
 /// So that who says nothing is given up after two seconds.
-const HAND_OVER_SHORT: Duration = Duration::from_secs(10);
+const HAND_OVER_SHORT: Duration = Duration::from_secs(30);
 /// Ten minutes ahead, when nobody wants it any more.
 pub const EXPIRES_MS: i64 = 600_000;
 

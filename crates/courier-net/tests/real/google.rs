@@ -178,7 +178,7 @@ async fn each_answer_of_google_has_its_outcome() {
     check(said(403, "PERMISSION_DENIED", "", None), "not now: android: 403 PERMISSION_DENIED", false).await;
     check(said(401, "UNAUTHENTICATED", "", None), "not now: android: 401 UNAUTHENTICATED", false).await;
     check(Answer::says(302, &json!({})), "refused: android: 302", false).await;
-    check(Answer::Hangs, "unknown: android: no reply for 2 s", false).await;
+    check(Answer::Hangs, "unknown: android: no reply for 6 s", false).await;
     check(Answer::says(502, &json!("<html>")), "not now: android: 502", false).await;
 }
 
@@ -226,7 +226,7 @@ async fn without_a_token_nothing_goes_and_nobody_is_asked() {
     let large = json!({"access_token": "ya29.1", "expires_in": 3599, "more": "x".repeat(70_000)});
     check(Answer::says(200, &large), "not now: android: no token: 200").await;
     check(Answer::says(200, &json!({"access_token": 7})), "not now: android: no token: 200").await;
-    check(Answer::Hangs, "not now: android: no token: no reply for 2 s").await;
+    check(Answer::Hangs, "not now: android: no token: no reply for 6 s").await;
     // One waits for it, and the others hear what became of that.
     let (courier, watch) = (
         pusher(&for_answer(google.settings(), &Answer::Hangs), &google.clock),
@@ -237,7 +237,7 @@ async fn without_a_token_nothing_goes_and_nobody_is_asked() {
         assert!(told.starts_with("not now: android: no token") && asked == 0, "{told}");
     }
     assert_eq!(google.asked(), (1, 0));
-    assert!(watch.elapsed() < std::time::Duration::from_secs(12), "{:?}", watch.elapsed());
+    assert!(watch.elapsed() < std::time::Duration::from_secs(30), "{:?}", watch.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

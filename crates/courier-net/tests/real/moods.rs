@@ -1,12 +1,17 @@
 //! What becomes of a mail in each mood of a server.
 
+use std::time::Duration;
+
 use courier::{Courier as _, Handed};
 use courier_net::dkim::Signer;
 use engines::{MailOptions, MailTls};
 use futures::future::join_all;
 use model::returns::Sort;
 
-use crate::post::{Says, address, mailer, message, start};
+use crate::post::{HAND_OVER, Says, address, mailer, mailer_within, message, start};
+
+/// How long a mail may be in the hands of a server that says nothing.
+const SHORT: Duration = Duration::from_secs(30);
 
 /// What a hand-over came to, in a word and the server's codes.
 fn told(handed: &Handed) -> String {
@@ -25,7 +30,9 @@ async fn each_mood_of_a_server_has_its_outcome() {
     // Of each: what became of it, how often the gate was asked, and how many mails the server has of it.
     let check = async |to: &str, expected: &str, asked: usize, arrives: usize| {
         let (before, gate) = (server.arrived().unwrap().len(), Says::default());
-        let courier = mailer(&address(&server, MailTls::None, ""), None, Signer::default());
+        // Whoever says nothing is waited for, but not for long.
+        let hand_over = if to == "hang" { SHORT } else { HAND_OVER };
+        let courier = mailer_within(hand_over, &address(&server, MailTls::None, ""), None, Signer::default());
         let handed = courier.hand(&message(1, &format!("{to}@mail.example")), &gate).await.unwrap();
         assert_eq!(told(&handed), expected, "{to}");
         assert_eq!(gate.asked(), asked, "{to}: how often the gate was asked");
@@ -49,7 +56,7 @@ async fn each_mood_of_a_server_has_its_outcome() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_is_used_again_and_one_that_was_closed_costs_nothing() {
-    let server = start(MailOptions { idle: Some(4), ..MailOptions::default() });
+    let server = start(MailOptions { idle: Some(10), ..MailOptions::default() });
     let courier = mailer(&address(&server, MailTls::None, ""), None, Signer::default());
     let hand = async |number: u8, to: &str, no: bool| {
         let gate = Says { no, ..Says::default() };
@@ -66,7 +73,7 @@ async fn a_connection_is_used_again_and_one_that_was_closed_costs_nothing() {
         assert_eq!(hand(number, to, no).await.0, expected, "{number}");
     }
     assert_eq!(server.connections(), 1, "all of these go over one connection");
-    runtime::retry::wait(std::time::Duration::from_secs(8)).await;
+    runtime::retry::wait(Duration::from_secs(15)).await;
     assert_eq!(hand(6, "ann", false).await, ("accepted".to_owned(), 1), "the server had closed it");
     assert_eq!(server.connections(), 2);
     server.stop().unwrap();
@@ -125,7 +132,7 @@ async fn one_way_stands_in_for_another_and_a_slow_one_holds_nobody_up() {
     assert_eq!(good.arrived().unwrap().len(), 40);
     // One that stands still: some wait for it, and once that is known nobody does.
     good.pause().unwrap();
-    let courier = mailer(&format!("{second}?connections=2"), None, Signer::default());
+    let courier = mailer_within(SHORT, &format!("{second}?connections=2"), None, Signer::default());
     let watch = runtime::clock::Stopwatch::start();
     let gates: Vec<Says> = messages.iter().map(|_| Says::default()).collect();
     let handed =
@@ -133,7 +140,8 @@ async fn one_way_stands_in_for_another_and_a_slow_one_holds_nobody_up() {
     for handed in handed {
         assert!(matches!(handed.unwrap(), Handed::NotNow(_)));
     }
-    assert!(watch.elapsed() < std::time::Duration::from_secs(8), "{:?}", watch.elapsed());
+    // If each of them waited, two at a time, it would be 50 s.
+    assert!(watch.elapsed() < Duration::from_secs(20), "{:?}", watch.elapsed());
     good.resume().unwrap();
 }
 

@@ -12,8 +12,8 @@ use engines::{MailOptions, MailServer, MailTls};
 use model::{Millis, ReadyId, Tenant, returns::Sort};
 use runtime::Clock;
 
-/// How long a mail may be in a server's hands, here where nobody is far.
-pub const HAND_OVER: Duration = Duration::from_secs(30);
+/// How long a mail may be in a server's hands: on a machine that stands still now and then a short time says nothing.
+pub const HAND_OVER: Duration = Duration::from_secs(120);
 
 pub fn start(options: MailOptions) -> MailServer {
     MailServer::start(options).unwrap()
@@ -31,9 +31,14 @@ pub fn address(server: &MailServer, tls: MailTls, login: &str) -> String {
 }
 
 pub fn mailer(ways: &str, ca: Option<&[u8]>, signer: Signer) -> Mailer {
+    mailer_within(HAND_OVER, ways, ca, signer)
+}
+
+/// The same with another time for each mail.
+pub fn mailer_within(hand_over: Duration, ways: &str, ca: Option<&[u8]>, signer: Signer) -> Mailer {
     let trust = Trust::new(ca).unwrap();
-    let common = Common { ehlo: "house.example".to_owned(), hand_over: HAND_OVER, trust };
-    Mailer::new(ways::parse(ways, &common).unwrap(), signer, HAND_OVER)
+    let common = Common { ehlo: "house.example".to_owned(), hand_over, trust };
+    Mailer::new(ways::parse(ways, &common).unwrap(), signer, hand_over)
 }
 
 /// By the clock on the wall, by which signatures run out.

@@ -430,9 +430,9 @@ async fn who_says_nothing_may_have_it() {
     for sort in SORTS {
         let provider = Provider::start(sort, "h2").await;
         provider.answers(Answer::Hangs);
-        let courier = mailer(&provider.way(), &[provider.fake.ca()], Duration::from_secs(10));
+        let courier = mailer(&provider.way(), &[provider.fake.ca()], Duration::from_secs(30));
         let told = handed(&courier, &message(1, "ann@mail.example")).await;
-        assert_eq!(told, ("unknown: no reply for 2 s".to_owned(), 1), "{}", sort.name);
+        assert_eq!(told, ("unknown: no reply for 6 s".to_owned(), 1), "{}", sort.name);
     }
 }
 
@@ -456,7 +456,8 @@ async fn one_provider_stands_in_for_another() {
     };
     let courier = mailer(&ways, &authorities, HAND_OVER);
     check(hand(&courier, 1).await, [1, 0]);
-    first.answers(Answer::says(503, &json!({})));
+    let later = Some(("retry-after", "60".to_owned()));
+    first.answers(Answer::Says { status: 503, header: later, body: vec![] });
     check(hand(&courier, 2).await, [2, 1]);
     // From now on it is left alone, and nobody has to ask it.
     check(hand(&courier, 3).await, [2, 2]);

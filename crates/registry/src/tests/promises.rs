@@ -54,7 +54,7 @@ struct Framing {
 
 impl Framing {
     fn open(&self, dir: TempDir) -> Result<Arc<dyn Topics>, TopicError> {
-        let session = Duration::from_secs(1);
+        let session = Duration::from_secs(3);
         let engine = Arc::new(Embedded::open_with(dir.path(), self.clock.clone(), session)?);
         let engine: Arc<dyn Topics> = Arc::new(Framed::with(engine, Arc::new(Marked::default())));
         // Those that are dead stay: their members do not know it yet.

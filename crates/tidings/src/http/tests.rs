@@ -76,6 +76,8 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         studio: Studio::new(catalogue(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
         web_key: WebKey { public: Some(WEB_KEY.to_owned()), is_copy: true },
         visits: Visits::new(Secret::new(SECRET), ground.house.metrics()).unwrap(),
+        // What is shown after it must not hang on how busy the machine is.
+        rest_time: Duration::from_secs(120),
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
 }

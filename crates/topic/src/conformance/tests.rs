@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Short, so that a member that falls silent is replaced soon, but long for a machine under load.
-const SESSION: Duration = Duration::from_secs(1);
+const SESSION: Duration = Duration::from_secs(3);
 
 /// The embedded engine; a crash is a copy of the directory, taken while the engine works.
 pub(crate) struct EmbeddedHarness {

@@ -142,6 +142,7 @@ impl Door {
             studio: Studio::new(app.catalogue.clone(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
             web_key: app.web_key.clone(),
             visits: Visits::new(Secret::new(SECRET), &Metrics::default()).unwrap(),
+            rest_time: app.rest_time,
         });
         Self { ground, router: router(app.clone(), &[]), app, _dir }
     }
