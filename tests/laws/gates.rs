@@ -96,6 +96,11 @@ impl Gates {
         self.gate(name).send_replace(At::Open);
     }
 
+    /// Whether somebody stands before the gate.
+    pub fn is_reached(&self, name: &'static str) -> bool {
+        *self.gate(name).borrow() == At::Waiting
+    }
+
     /// Returns when somebody stands before the gate.
     pub async fn reached(&self, name: &'static str) {
         let mut at = self.gate(name).subscribe();

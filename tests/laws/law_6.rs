@@ -15,6 +15,7 @@ use tidings::house::Engines;
 use topic::rough::Odds;
 
 use crate::{
+    gates::Gates,
     law_6_owner::replaced,
     names::HOUR_MS,
     seeds::{Dice, waiting_schedules},
@@ -34,6 +35,8 @@ fn law_6_a_turn_is_one_commit() {
 
 const PERSONS: [&str; 3] = ["ann", "bob", "cat"];
 const DAYS: i64 = 3;
+/// Where it is worst to die: a mail has left, and nobody has written that down.
+const SENT: &str = "after the hand-over";
 
 struct Schedule {
     dice: Dice,
@@ -42,6 +45,8 @@ struct Schedule {
     /// Works that may have been withdrawn before they were told.
     withdrawn: BTreeSet<usize>,
     rough: Vec<topic::rough::Rough>,
+    /// Of this life.
+    gates: Gates,
     lives: u64,
 }
 
@@ -57,7 +62,7 @@ impl Schedule {
         world.settle().await;
         world.crash().await;
         let (made, withdrawn, rough, lives) = (0, BTreeSet::new(), Vec::new(), 0);
-        let mut schedule = Self { dice, world, made, withdrawn, rough, lives };
+        let mut schedule = Self { dice, world, made, withdrawn, rough, gates: Gates::default(), lives };
         schedule.open().await;
         schedule
     }
@@ -75,19 +80,30 @@ impl Schedule {
             ..store::rough::Roughness::seeded(seed)
         };
         let store = Arc::new(store::rough::Rough::new(store, roughness));
-        self.world.start(Engines { topics: Arc::new(topics), store, courier, live, schemas }).await;
+        let engines = Engines { topics: Arc::new(topics), store, courier, live, schemas };
+        self.gates = Gates::default();
+        self.world.start(self.gates.around(engines)).await;
     }
 
     /// Runs, and says how often something happened to it.
     async fn run(mut self) -> u64 {
         let end = self.world.now().plus(DAYS * 24 * HOUR_MS);
         while self.world.now() < end {
+            let dies = self.dice.once_in_a_hundred(35);
+            let after_a_mail = dies && self.dice.once_in_a_hundred(60);
+            if after_a_mail {
+                self.gates.close(SENT);
+            }
             for _ in 0..self.dice.below(4) {
                 self.happens().await;
             }
-            if self.dice.once_in_a_hundred(35) {
+            if dies {
                 // In the middle of whatever is done by then.
-                for _ in 0..self.dice.below(400) {
+                let patience = if after_a_mail { 4_000 } else { self.dice.below(400) };
+                for _ in 0..patience {
+                    if self.gates.is_reached(SENT) {
+                        break;
+                    }
                     tokio::task::yield_now().await;
                 }
                 self.world.crash().await;

@@ -2,7 +2,12 @@
 
 use catalogue::Catalogue;
 use courier::Handed;
-use model::{Millis, Reason, Why, limits::ATTEMPTS_MAX, ready::Ready};
+use model::{
+    Millis, Reason, Why,
+    fault::{self, Fault},
+    limits::ATTEMPTS_MAX,
+    ready::Ready,
+};
 use store::{Claim, Claimed, Journalled, Record, Recorded};
 
 use crate::{check::Left, config::retry_ms, report};
@@ -122,6 +127,6 @@ pub fn tells_nothing(ready: &Ready, claim: &Claim) -> bool {
 pub fn is_ours(claim: &Claim, claimed: &Claimed) -> bool {
     match claimed {
         Claimed::Yours => true,
-        Claimed::Theirs(standing) => standing.token == claim.token,
+        Claimed::Theirs(standing) => standing.token == claim.token || fault::planted(Fault::ClaimIgnored),
     }
 }

@@ -289,8 +289,7 @@ impl Desk {
             return Ok(self.stopped(ready));
         };
         let (what, left) = past::failed(ready, attempt, past, (what, checked.left), self.now());
-        let is_ours = is_claimed || fault::planted(Fault::RecordedUnclaimed);
-        if !is_ours && !fault::planted(Fault::ClaimIgnored) {
+        if !is_claimed && !fault::planted(Fault::RecordedUnclaimed) {
             return self.ended(ready, attempt, what, left).await;
         }
         Ok(report::of_attempt(ready, &self.record(ready, attempt, what, left).await?))
@@ -409,7 +408,7 @@ impl Gate for ClaimGate<'_> {
             }
         };
         self.claimed.store(is_ours, Ordering::Relaxed);
-        (is_ours || fault::planted(Fault::ClaimIgnored)) && self.desk.now() < claim.deadline
+        is_ours && self.desk.now() < claim.deadline
     }
 
     async fn gone(&self, device: &Device) {
