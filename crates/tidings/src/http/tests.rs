@@ -77,7 +77,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         web_key: WebKey { public: Some(WEB_KEY.to_owned()), is_copy: true },
         visits: Visits::new(Secret::new(SECRET), ground.house.metrics()).unwrap(),
         // What is shown after it must not hang on how busy the machine is.
-        rest_time: std::time::Duration::from_secs(120),
+        rest_time: std::time::Duration::from_secs(30),
     });
     Door { ground, router: router(app.clone(), keys), app, _dir: dir }
 }
