@@ -8,20 +8,17 @@ use std::{
     io::Write as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
 };
 
-use runtime::{clock::Stopwatch, trial::on_a_small_disk};
+use runtime::trial::on_a_small_disk;
 use serde_json::json;
 use tidings::datadir::disk_free;
 
-use crate::{house::House, load::Load};
+use crate::{PATIENCE, house::House, load::Load, until};
 
 const RESERVE: u64 = 8 << 20;
 /// Events that are published before and while there is no room; the others come after.
 const BEFORE: u64 = 24;
-/// How long the process may take to see what became of its disk.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_full_disk_is_waited_out_and_nothing_is_lost() {
@@ -95,14 +92,14 @@ fn write(house: &House, load: &mut Load, over: &AtomicBool) -> Vec<String> {
 
 fn watch(house: &House, ballast: Ballast) -> Result<(), String> {
     let ready = || house.got("/health/ready");
-    until("the house waits", || {
+    seen("the house waits", || {
         ready().is_ok_and(|(status, text)| {
             status == 503 && text.contains("goes on by itself when there is room")
         })
     })?;
     waits(house)?;
     drop(ballast);
-    until("the house goes on", || ready().is_ok_and(|(status, _)| status == 200))
+    seen("the house goes on", || ready().is_ok_and(|(status, _)| status == 200))
 }
 
 /// What everybody is told while there is no room.
@@ -146,14 +143,8 @@ fn noise(house: &House) {
     assert!(house.takes("/v1/changes", &lines(&event, 200)));
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<(), String> {
-    let watch = Stopwatch::start();
-    while !holds() {
-        if watch.elapsed() > PATIENCE {
-            return Err(format!("{what}: not seen within {PATIENCE:?}"));
-        }
-    }
-    Ok(())
+fn seen(what: &str, holds: impl FnMut() -> bool) -> Result<(), String> {
+    if until(holds) { Ok(()) } else { Err(format!("{what}: not seen within {PATIENCE:?}")) }
 }
 
 /// Somebody else's file on the disk, for as long as it lives.

@@ -14,7 +14,7 @@ use std::{
 use runtime::clock::Stopwatch;
 use serde_json::Value;
 
-use crate::PATIENCE;
+use crate::until;
 
 /// How long the process may take to open its page.
 const OPENING: Duration = Duration::from_secs(180);
@@ -111,14 +111,7 @@ impl House {
 
     /// The same; what was not acknowledged is said again, as whoever says it does.
     pub fn takes(&self, path: &str, body: &str) -> bool {
-        let watch = Stopwatch::start();
-        while !self.post(path, body) {
-            if watch.elapsed() > PATIENCE {
-                return false;
-            }
-            std::thread::park_timeout(Duration::from_millis(200));
-        }
-        true
+        until(|| self.post(path, body))
     }
 
     /// What was answered.

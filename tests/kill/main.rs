@@ -22,12 +22,26 @@ use std::time::Duration;
 
 use house::House;
 use load::Load;
-use runtime::crash;
+use runtime::{clock::Stopwatch, crash};
 
 /// Kills in a usual run: each point once, and one more.
 const KILLS: usize = 5;
-/// How long the process may take to come to the point.
+/// How long anything may take to come about, the process to its point among it.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Waits until this is so; says whether it came to that.
+fn until(mut is_so: impl FnMut() -> bool) -> bool {
+    let watch = Stopwatch::start();
+    while !is_so() {
+        if watch.elapsed() > PATIENCE {
+            return false;
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    true
+}
 
 #[test]
 fn soak_killed_between_two_effects_it_loses_nothing_and_tells_nothing_twice() {

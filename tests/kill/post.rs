@@ -9,10 +9,10 @@ use mail_parser::MessageParser;
 use runtime::{clock::Stopwatch, crash};
 
 use crate::{
-    PATIENCE,
     house::House,
     lives::{self, At, Engines},
     load::{Load, Told},
+    until,
 };
 
 /// How long the server keeps the first mail to somebody.
@@ -76,9 +76,7 @@ fn a_server_that_takes_its_time_holds_nobody_up() {
     println!("all have their mails after {took:?}");
     // The slow one is not asked twice: when its word has come, the journal has it.
     let is_sent = || house.days("p0").is_ok_and(|days| days.to_string().contains("\"journal\":\"sent\""));
-    while !is_sent() && watch.elapsed() < PATIENCE {
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
+    assert!(until(is_sent), "the slow one's word never came");
     for to in ["hour", "morning", "hour"] {
         house.move_clock(to);
     }

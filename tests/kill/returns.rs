@@ -1,16 +1,16 @@
 //! A mail that comes back to the real process over SMTP, from a client that nobody here wrote: taken only if it is of a
 //! mail of ours, and known also by the process that comes after one that was killed right behind its word.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{path::Path, process::Command};
 
 use engines::{MailOptions, MailServer};
 use model::{Millis, returns::Sort};
-use runtime::{Clock, clock::Stopwatch};
+use runtime::Clock;
 use serde_json::{Value, json};
 use topic::Topics as _;
 use wire::{Returned, topics};
 
-use crate::{PATIENCE, house::House};
+use crate::{house::House, until};
 
 /// Sends a mail to each of these addresses, from nobody as servers do, and prints a code for each.
 const CLIENT: &str = r"
@@ -49,7 +49,7 @@ fn a_mail_that_came_back_is_known_after_a_kill() {
     say(&house, "ann@example.org", 1);
     house.reads_all();
     house.move_clock("morning");
-    until(|| server.arrived().unwrap().len() == 1);
+    assert!(until(|| server.arrived().unwrap().len() == 1));
     let path = server.arrived().unwrap()[0].about["from"].as_str().unwrap_or_default().to_owned();
     let (word, domain) = path.split_once('@').unwrap();
     assert_eq!((word.len(), domain), (wire::verp::CHARS, "returns.example"));
@@ -65,11 +65,11 @@ fn a_mail_that_came_back_is_known_after_a_kill() {
     say(&second, "ann@example.org", 2);
     second.reads_all();
     second.move_clock("morning");
-    until(|| fate(&second, 2) == "suppressed (hard bounce)");
+    assert!(until(|| fate(&second, 2) == "suppressed (hard bounce)"));
     say(&second, "ann@example.net", 3);
     second.reads_all();
     second.move_clock("morning");
-    until(|| server.arrived().unwrap().len() == 2);
+    assert!(until(|| server.arrived().unwrap().len() == 2));
     assert_eq!(server.arrived().unwrap()[1].about["to"][0], "ann@example.net");
     second.kill();
     let told = told(dir.path());
@@ -92,14 +92,6 @@ fn say(house: &House, address: &str, number: u32) {
         "subject": format!("post:{number}"), "time": Millis(Clock::real(0).now()).to_string(),
         "data": {"title": "Moon", "author": "author:1", "public": true}});
     assert!(house.post("/v1/changes", &event.to_string()));
-}
-
-fn until(is_so: impl Fn() -> bool) {
-    let watch = Stopwatch::start();
-    while !is_so() {
-        assert!(watch.elapsed() < PATIENCE, "it never came to that");
-        std::thread::park_timeout(Duration::from_millis(50));
-    }
 }
 
 /// What the other side said to each address.

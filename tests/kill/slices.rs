@@ -1,19 +1,15 @@
 //! The real process is killed while an event for many walks through its slices: the walk goes on where it was.
 //! That a small event overtakes a large one is shown by the room's own tests.
 
-use std::time::Duration;
-
-use runtime::{clock::Stopwatch, crash};
+use runtime::crash;
 use serde_json::json;
 
-use crate::house::House;
+use crate::{PATIENCE, house::House, until};
 
 /// Some slices and a bit.
 const FOLLOWERS: usize = 12_000;
 /// Follows of one request.
 const AT_ONCE: usize = 1_000;
-/// Until the process has come to the point.
-const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_large_event_resumes_at_its_slice() {
@@ -53,13 +49,12 @@ fn post() -> String {
 
 /// How many entries a person has once there is one.
 fn entries(house: &House, person: &str) -> usize {
-    let watch = Stopwatch::start();
-    loop {
-        let entries = count(house, person);
-        if entries > 0 || watch.elapsed() > PATIENCE {
-            return entries;
-        }
-    }
+    let mut entries = 0;
+    until(|| {
+        entries = count(house, person);
+        entries > 0
+    });
+    entries
 }
 
 fn count(house: &House, person: &str) -> usize {
