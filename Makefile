@@ -6,12 +6,13 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 KILLS ?= 50
 EVENTS ?= 200000
+CATALOGUES ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up sink engines test soak bench fmt
+.PHONY: help setup up sink engines test soak nightly advisories bench fmt
 
 help: ## lists these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## installs what up and test need, where it may
 	@setup/prepare.sh test
@@ -46,6 +47,14 @@ test: ## runs the whole gate: format, checks, lints, tests, documentation, plant
 soak: ## kills and restarts the real process KILLS=50 times, and eight processes under EVENTS=200000
 	@setup/prepare.sh test
 	TIDINGS_KILLS=$(KILLS) TIDINGS_EVENTS=$(EVENTS) cargo test --package tests --features faults -- soak --nocapture
+
+nightly: ## draws CATALOGUES=1000000 catalogues at random and lives each of them, on all cores
+	@setup/prepare.sh up
+	TIDINGS_CATALOGUES=$(CATALOGUES) cargo test --release --package tests --features faults --test laws -- law_8_whatever --nocapture
+
+advisories: ## asks the RustSec database, by network, whether what we lean on is known to be unsafe, and checks its licences
+	@setup/prepare.sh advisories
+	@$(TARGET)/deny/bin/cargo-deny check $(ARGS)
 
 bench: ## measures; ARGS='NAME ...' says what, ARGS=list what there is
 	@setup/prepare.sh up

@@ -7,6 +7,7 @@
 #   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, a browser for the page tests, SpamAssassin,
 #                              mailboxes (Dovecot), Python with the Kafka client that an upstream team would have,
 #                              and Node with a push service for browsers and linters for mails
+#   setup/prepare.sh advisories   what `make advisories` needs: that of `make up`, git, and cargo-deny, which it builds
 #
 # With everything there it only looks, and says nothing. Debian packages are installed when this is root or
 # may use sudo without a password; Rust is installed only through a rustup that is already there.
@@ -34,7 +35,7 @@ missing_packages() {
   has pkg-config || printf 'pkg-config '
   pkg-config --exists openssl 2>/dev/null || printf 'libssl-dev '
   pkg-config --exists zlib 2>/dev/null || printf 'zlib1g-dev '
-  if [ "$purpose" != up ]; then
+  if [ "$purpose" = engines ] || [ "$purpose" = test ]; then
     has java || [ -n "${JAVA_HOME:-}" ] || printf 'openjdk-17-jdk-headless '
     has mvn || printf 'maven '
     has go || printf 'golang '
@@ -122,12 +123,24 @@ check_node() {
   cp tests/node/package-lock.json "$node/made-of.json"
 }
 
+# Who asks for advisories, among the build outputs.
+check_deny() {
+  local tool=${CARGO_TARGET_DIR:-target}/deny version=0.20.2
+  [ "$purpose" = advisories ] || return 0
+  has git || die "no git: cargo-deny fetches its database with it"
+  [ "$("$tool/bin/cargo-deny" --version 2>/dev/null)" != "cargo-deny $version" ] || return 0
+  say "building cargo-deny $version; this happens once and takes some minutes"
+  cargo install cargo-deny --version "$version" --locked --debug --quiet --root "$tool" >&2 ||
+    die "cargo could not install cargo-deny $version"
+}
+
 purpose=${1:-}
 case "$purpose" in
-  up | engines | test) ;;
-  *) die "usage: setup/prepare.sh up|engines|test" ;;
+  up | engines | test | advisories) ;;
+  *) die "usage: setup/prepare.sh up|engines|test|advisories" ;;
 esac
 install_packages
 check_rust
 check_python
 check_node
+check_deny

@@ -30,7 +30,7 @@ fn on_kafka_and_cassandra_it_is_the_same() {
     let receiver = receiver();
     for (name, at, is_urgent) in SHARED {
         let dir = tempfile::tempdir().unwrap();
-        let engines = Engines::shared(dir.path(), &format!("hooks_{name}")).unwrap();
+        let engines = Engines::shared(&format!("hooks_{name}")).unwrap();
         let told = round(dir.path(), &receiver, (at, is_urgent), &engines);
         assert_eq!(told, Ok(()), "{at}, urgent: {is_urgent}");
     }

@@ -32,14 +32,6 @@ pub struct House {
 }
 
 impl House {
-    /// Lays out engines that others run, as these settings name them.
-    pub fn migrate(dir: &Path, settings: &[(&str, &str)]) -> Result<(), String> {
-        let mut command = Command::new(tests::binary().map_err(|e| e.to_string())?);
-        command.arg("migrate").current_dir(dir).envs(settings.iter().copied());
-        let ran = command.output().map_err(|e| e.to_string())?;
-        if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stderr).into_owned()) }
-    }
-
     /// Starts the process; `stop_at` names the point at which it stands still.
     pub fn start(dir: &Path, stop_at: Option<&str>) -> Result<Self, String> {
         Self::start_with(dir, stop_at.map(|at| ("TIDINGS_STOP_AT", at)).as_slice())
@@ -50,11 +42,28 @@ impl House {
         Self::start_on("kill/catalogue", dir, settings)
     }
 
+    /// Starts the process with so many files that it may have open.
+    pub fn start_narrow(dir: &Path, files: u64) -> Result<Self, String> {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("ulimit -n {files}; exec \"$0\" \"$@\""));
+        command.arg(tests::binary().map_err(|e| e.to_string())?);
+        Self::start_as(command, "kill/catalogue", dir, &[])
+    }
+
     /// The same on another catalogue, named by its folder in this crate.
     pub fn start_on(catalogue: &str, dir: &Path, settings: &[(&str, &str)]) -> Result<Self, String> {
+        let command = Command::new(tests::binary().map_err(|e| e.to_string())?);
+        Self::start_as(command, catalogue, dir, settings)
+    }
+
+    fn start_as(
+        mut command: Command,
+        catalogue: &str,
+        dir: &Path,
+        settings: &[(&str, &str)],
+    ) -> Result<Self, String> {
         // The note of an earlier life would be taken for this one's.
         drop(std::fs::remove_file(dir.join("admin.json")));
-        let mut command = Command::new(tests::binary().map_err(|e| e.to_string())?);
         let catalogue = Path::new(env!("CARGO_MANIFEST_DIR")).join(catalogue);
         command.args(["up", "--demo", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
         command.arg("--catalogue").arg(catalogue).env_remove("TIDINGS_FAULT");
@@ -173,6 +182,20 @@ impl House {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
             }
         }
+    }
+
+    /// Where it listens.
+    pub fn at(&self) -> &str {
+        self.address.trim_start_matches("http://")
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.lock().unwrap().id()
+    }
+
+    /// Whether it said something like this; what it said before is gone then.
+    pub fn heard(&self, words: &str) -> bool {
+        self.lines.lock().unwrap().try_iter().any(|line| line.contains(words))
     }
 
     /// What it said and nobody read yet.

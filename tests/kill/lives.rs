@@ -1,6 +1,6 @@
 //! Two lives of a process: one that ends by a kill, and one after it.
 
-use std::{fmt, path::Path, thread, time::Duration};
+use std::{fmt, thread, time::Duration};
 
 use runtime::crash;
 
@@ -66,13 +66,11 @@ impl Engines {
         Self(Vec::new())
     }
 
-    /// Kafka and Cassandra, laid out for a house of this name.
-    pub fn shared(dir: &Path, name: &str) -> Result<Self, String> {
+    /// Kafka and Cassandra, under a name of its own: the first life lays out what is there.
+    pub fn shared(name: &str) -> Result<Self, String> {
         let plain = |error: anyhow::Error| format!("{error:#}");
         let (kafka, cql) = (engines::kafka().map_err(plain)?, engines::cql().map_err(plain)?);
-        let engines = Self(tests::production(kafka, cql, &format!("{name}{}", std::process::id())));
-        House::migrate(dir, &engines.settings())?;
-        Ok(engines)
+        Ok(Self(tests::production(kafka, cql, &format!("{name}{}", std::process::id()))))
     }
 
     pub fn settings(&self) -> Vec<(&str, &str)> {
@@ -116,16 +114,20 @@ pub fn both(
 
 /// Moves the clock until all is told, and further: what comes too much comes later. Gives what is wrong then.
 ///
-/// Who was killed holds its partitions for a while on Kafka, and a clock that moves does not wait for that.
+/// Who was killed holds its partitions for a while on Kafka, and a clock that moves does not wait for that. It waits for what
+/// is in hand: a hand-over during which an hour passes is one of which nobody can say what became of it.
 pub fn settle(house: &House, wrong: &dyn Fn() -> Result<(), String>) -> Result<(), String> {
+    let move_clock = |to: &str| {
+        house.reads_all();
+        house.move_clock(to);
+    };
     let mut hours = 0..HOURS;
     while wrong().is_err() && hours.next().is_some() {
         thread::park_timeout(BETWEEN);
-        house.move_clock("hour");
+        move_clock("hour");
     }
     wrong()?;
-    for to in ["hour", "morning", "hour"] {
-        house.move_clock(to);
-    }
+    ["hour", "morning", "hour"].into_iter().for_each(move_clock);
+    house.reads_all();
     wrong().map_err(|wrong| format!("later: {wrong}"))
 }

@@ -8,11 +8,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bench;
+mod doors;
 mod full_disk;
 mod hooks;
 mod house;
 mod lives;
 mod load;
+mod moves;
 mod post;
 mod pushes;
 mod returns;

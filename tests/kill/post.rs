@@ -48,7 +48,7 @@ fn on_kafka_and_cassandra_it_is_the_same() {
     for (name, at, is_unclear) in deaths {
         let before = server.arrived().unwrap().len();
         let dir = tempfile::tempdir().unwrap();
-        let engines = Engines::shared(dir.path(), &format!("post_{name}")).unwrap();
+        let engines = Engines::shared(&format!("post_{name}")).unwrap();
         let (load, second) = round(dir.path(), &server, at, &engines).unwrap();
         let told = || wrong(&load, &server.arrived().unwrap().split_off(before), is_unclear);
         assert_eq!(lives::settle(&second, &told), Ok(()), "{at}");

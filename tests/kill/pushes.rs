@@ -40,7 +40,7 @@ fn on_kafka_and_cassandra_it_is_the_same() {
     let service = Service::start().unwrap();
     for (name, at, is_urgent) in SHARED {
         let dir = tempfile::tempdir().unwrap();
-        let engines = Engines::shared(dir.path(), &format!("push_{name}")).unwrap();
+        let engines = Engines::shared(&format!("push_{name}")).unwrap();
         let told = round(dir.path(), &service, (at, is_urgent), &engines);
         assert_eq!(told, Ok(()), "{at}, urgent: {is_urgent}");
     }

@@ -22,7 +22,7 @@ use model::{
     entry::DayKey,
     fold::{DayView, fold},
     limits::TURN_CLOSINGS_MAX,
-    person::{Owed, PersonRecord, profile},
+    person::{Owed, PersonRecord, Window, profile},
     ready::Ready,
 };
 
@@ -37,6 +37,8 @@ pub struct Desk {
     pub days: BTreeMap<DayKey, BTreeSet<Row>>,
     pub world: World,
     pub profiles: BTreeMap<PersonKey, State>,
+    /// Whose app is known to be connected, or not to be.
+    pub live: BTreeMap<PersonKey, bool>,
     /// Every Ready there ever was, in order; a deferred one comes again.
     pub readys: Vec<Ready>,
     version: i64,
@@ -52,6 +54,7 @@ impl Desk {
             days: BTreeMap::new(),
             world: World::default(),
             profiles: BTreeMap::new(),
+            live: BTreeMap::new(),
             readys: Vec::new(),
             version: 0,
         }
@@ -77,9 +80,15 @@ impl Desk {
 
     /// Whether a subject may be seen.
     pub fn public(&mut self, of: &Tenant, subject: &SubjectRef, flag: bool) {
+        let title = Value::text(subject.as_str());
+        self.subject(of, subject, &[("public", Value::Flag(flag)), ("title", title)]);
+    }
+
+    /// What is so of a subject from now on.
+    pub fn subject(&mut self, of: &Tenant, subject: &SubjectRef, fields: &[(&str, Value)]) {
         self.version += 1;
-        let fields = [("public", Value::Flag(flag)), ("title", Value::text(subject.as_str()))];
-        let state = State::at(self.version, fields.map(|(name, value)| (name, Some(value))));
+        let fields = fields.iter().map(|(name, value)| (*name, Some(value.clone())));
+        let state = State::at(self.version, fields);
         self.world.of_mut(of).subjects.entry(subject.clone()).or_default().merge(&state);
     }
 
@@ -125,20 +134,24 @@ impl Desk {
     pub fn turn(&mut self, news: &BTreeMap<PersonKey, Vec<News>>, closing: bool) -> Decided {
         self.write_owed();
         let due = if closing { self.memory.due_at(self.now, TURN_CLOSINGS_MAX).unwrap() } else { Vec::new() };
-        let known = |profile: &State| Known { profile: profile.clone(), ..Known::default() };
-        let known = self.profiles.iter().map(|(key, profile)| (key.clone(), known(profile))).collect();
         let acknowledged = &self.memory.acknowledged;
-        let concerned = news.keys().chain(&due).chain(acknowledged.iter().map(|(key, _)| key));
+        let concerned = || news.keys().chain(&due).chain(acknowledged.iter().map(|(key, _)| key));
+        let known = |key: &PersonKey| {
+            let profile = self.profiles.get(key).cloned().unwrap_or_default();
+            (key.clone(), Known { profile, ..Known::default() })
+        };
         let facts = Facts {
-            records: self.memory.records(concerned).unwrap(),
-            known,
+            records: self.memory.records(concerned()).unwrap(),
+            known: concerned().map(known).collect(),
             days: self.days_of(&due),
-            world: self.world.clone(),
-            live: BTreeMap::new(),
+            // Lent for the turn: a copy of it would be most of what a turn costs here.
+            world: std::mem::take(&mut self.world),
+            live: self.live.clone(),
         };
         let (catalogue, zones, now) = (&*self.catalogue, &self.zones, self.now);
         let deciding = Deciding { facts: &facts, acknowledged, catalogue, zones, now, closing: now };
         let decided = deciding.decide(news, &due);
+        self.world = facts.world;
         self.readys.extend(decided.ready.iter().cloned());
         for (key, owed) in &decided.marks {
             self.write(key, owed);
@@ -151,12 +164,21 @@ impl Desk {
         decided
     }
 
-    /// The rows of the days that closings of these persons read.
+    /// The rows of the days that closings of these persons read: of windows that are due, and of those that are told
+    /// with them.
     fn days_of(&self, due: &[PersonKey]) -> BTreeMap<DayKey, Vec<Row>> {
         let records: Vec<_> = due.iter().map(|key| (key, self.record(key))).collect();
-        let windows =
-            records.iter().flat_map(|(key, record)| record.windows.iter().map(move |window| (*key, window)));
         let plans = &self.catalogue.plans;
+        let is_due = |window: &Window| window.due <= self.now;
+        let closes = |record: &PersonRecord, window: &Window| {
+            let together = plans.by_name.get(&window.plan).is_some_and(|plan| plan.together);
+            is_due(window)
+                || together && record.windows.iter().any(|due| due.plan == window.plan && is_due(due))
+        };
+        let windows = records.iter().flat_map(|(key, record)| {
+            let closing = record.windows.iter().filter(|window| closes(record, window));
+            closing.map(move |window| (*key, window))
+        });
         let days = windows.flat_map(|(key, window)| {
             days_to_read(window, plans, self.now).into_iter().map(|day| day_key(key, day))
         });

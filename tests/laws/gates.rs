@@ -11,14 +11,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use courier::{Courier, CourierError, Gate, Handed, Message, Outcome};
+use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Whose};
 use model::{
-    Channel, Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, What, entry::DayKey,
-    returns::Slip,
+    Channel, Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, Tenant, What, entry::DayKey, erase::Erase,
 };
 use store::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
-    StateKey, States, Store, StoreError,
+    Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Store, StoreError,
 };
 use tidings::house::Engines;
 use tokio::sync::watch;
@@ -40,6 +38,7 @@ pub struct Gates {
     pub blind: bool,
     not_now: Arc<AtomicUsize>,
     turned_away: Arc<AtomicUsize>,
+    broken: Arc<AtomicUsize>,
     in_hand: Arc<AtomicUsize>,
 }
 
@@ -86,6 +85,11 @@ impl Gates {
     /// For so many times the courier does not come to its gate.
     pub fn turned_away(&self, times: usize) {
         self.turned_away.store(times, Ordering::SeqCst);
+    }
+
+    /// So many deliveries break, each after its claim.
+    pub fn breaks(&self, times: usize) {
+        self.broken.store(times, Ordering::SeqCst);
     }
 
     pub fn close(&self, name: &'static str) {
@@ -194,6 +198,14 @@ impl Topics for GatedTopics {
         self.inner.read(topic, partition, from, most).await
     }
 
+    async fn blank(&self, records: &[(topic::TopicName, u32, u64)]) -> Result<bool, TopicError> {
+        self.inner.blank(records).await
+    }
+
+    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
+        self.inner.life(topic).await
+    }
+
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
         self.inner.bounds(topic).await
     }
@@ -258,6 +270,10 @@ impl Member for GatedMember {
         self.inner.commit(turn).await
     }
 
+    fn hold(&mut self, partition: u32) {
+        self.inner.hold(partition);
+    }
+
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         self.inner.rewind(partition).await
     }
@@ -284,6 +300,10 @@ impl Courier for GatedCourier {
             self.gates.pass("after the hand-over").await;
             return Ok(handed);
         }
+        if counted_down(&self.gates.broken) {
+            let may_go = gate.may_go().await;
+            panic!("this delivery was to break, and might go: {may_go}");
+        }
         let handed = self.inner.hand(message, gate).await;
         self.gates.pass("after the hand-over").await;
         handed
@@ -292,6 +312,10 @@ impl Courier for GatedCourier {
     async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
         if self.gates.blind { Ok(Outcome::CannotTell) } else { self.inner.outcome(channel, message_id).await }
     }
+
+    async fn erase(&self, whose: &Whose, how: Erase) -> Result<Option<u64>, CourierError> {
+        self.inner.erase(whose, how).await
+    }
 }
 
 #[derive(Debug)]
@@ -299,6 +323,8 @@ struct GatedStore {
     inner: Arc<dyn Store>,
     gates: Gates,
 }
+
+store::forward!(GatedStore: States, Answers, FirstWords, Slips, Erasure);
 
 #[async_trait]
 impl Journal for GatedStore {
@@ -339,6 +365,10 @@ impl Days for GatedStore {
         self.inner.scan(day, from, most).await
     }
 
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        self.inner.newest().await
+    }
+
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
         self.inner.close_before(day).await
     }
@@ -349,20 +379,24 @@ impl Days for GatedStore {
 }
 
 #[async_trait]
-impl States for GatedStore {
-    async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
-        self.inner.merge(states).await
-    }
-
-    async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
-        self.inner.states(keys).await
-    }
-}
-
-#[async_trait]
 impl Crowds for GatedStore {
     async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
-        self.inner.enrol(enrolments).await
+        let of_places = |on| {
+            let is_such = |one: &Enrolment| matches!(one.crowd, Crowd::Cell(_)) && one.on == on;
+            enrolments.iter().any(is_such)
+        };
+        let (enters, leaves) = (of_places(true), of_places(false));
+        if enters {
+            self.gates.pass("before entering").await;
+        } else if leaves && !self.gates.is_reached("before leaving") {
+            // Whoever is second finds a row that was left behind, and ends it.
+            self.gates.pass("before leaving").await;
+        }
+        let enrolled = self.inner.enrol(enrolments).await;
+        if enters {
+            self.gates.pass("after entering").await;
+        }
+        enrolled
     }
 
     async fn members(
@@ -377,33 +411,5 @@ impl Crowds for GatedStore {
 
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
         self.inner.enrolled(of).await
-    }
-}
-
-#[async_trait]
-impl Answers for GatedStore {
-    async fn answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        answer: Vec<u8>,
-        now: Millis,
-    ) -> Result<Vec<u8>, StoreError> {
-        self.inner.answer(tenant, key, answer, now).await
-    }
-
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.answered(tenant, key, now).await
-    }
-}
-
-#[async_trait]
-impl Slips for GatedStore {
-    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
-        self.inner.keep(ready, slip).await
-    }
-
-    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
-        self.inner.slip(ready, now).await
     }
 }

@@ -15,9 +15,9 @@ use fanout::{
     sheet::{Resolved, Sheet},
 };
 use model::{
-    Because, Day, Entry, Event, EventKey, Millis, Person, Reason, Row, State, SubjectRef, Tenant, Value,
+    Because, Day, Entry, Event, EventKey, Millis, Person, Reason, Row, State, SubjectRef, Tenant,
     limits::{
-        DAY_ROWS_FULL, DAY_ROWS_READ_MAX, ID_BYTES_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX,
+        DAY_ROWS_FULL, DAY_ROWS_READ_MAX, ID_BYTES_MAX, READY_ENTRIES_MAX, RECORD_BYTES_MAX, REFS_MAX,
         TURN_CLOSINGS_MAX, WAITING_BYTES_MAX,
     },
     partition::Partitions,
@@ -36,6 +36,7 @@ use crate::{
 #[test]
 fn law_11_limits_everywhere() {
     schedules(4, hostile_life);
+    schedules(1, |_| a_ready_fits_its_record());
     schedules(2, a_full_day);
     schedules(1, many_at_nine);
     schedules(1, |_| names_have_an_end());
@@ -44,13 +45,14 @@ fn law_11_limits_everywhere() {
 
 /// As many plans as there may be, under names as long as they may be.
 fn long_catalogue(plans: usize, most: usize) -> Arc<Catalogue> {
-    let mut text = String::from("catalogue: long\nsubjects:\n  work: {title: text, public: flag}\n");
+    let mut text =
+        String::from("catalogue: long\nsubjects:\n  work: {title: text, public: flag, of: refs work}\n");
     let (mut kinds, mut sections) = (String::from("kinds:\n"), String::from("plans:\n"));
     for number in 0..plans {
         let (k, p) = (in_catalogue(&format!("k{number}_")), in_catalogue(&format!("p{number}_")));
         writeln!(
             kinds,
-            "  {k}: {{on: work.made, to: {{followers_of: subject}}, while: subject.public, says: x, plans: [{p}]}}"
+            "  {k}: {{on: work.made, to: {{followers_of: of}}, while: subject.public, says: x, plans: [{p}]}}"
         )
         .unwrap();
         writeln!(
@@ -148,6 +150,33 @@ fn arrives(
     desk.arrives(key, Entry { key: model::EntryKey { occurred, event }, reason, subject: about, actor: None })
 }
 
+/// Entries that each have as many reasons as an event may give them, all names as long as they may be.
+fn a_ready_fits_its_record() {
+    let mut desk = Desk::new(long_catalogue(1, READY_ENTRIES_MAX), a_day().start());
+    let key = desk.person(&tenant(&long("t")), &person(&long("p")), "Pacific/Kiritimati");
+    let mut news = Vec::new();
+    for number in 0..READY_ENTRIES_MAX {
+        let about = subject(&long(&format!("work:{number}_")));
+        desk.public(&key.0, &about, true);
+        let event = EventKey::of(&key.0, "source", &number.to_string());
+        let at = model::EntryKey { occurred: a_day().start(), event };
+        for reason in 0..REFS_MAX {
+            let target = subject(&long(&format!("work:{reason}_of_{number}_")));
+            desk.follow(&key, &target, true);
+            let reason = Reason { kind: kind(&in_catalogue("k0_")), because: Because::Follows(target) };
+            news.push(desk.arrives(&key, Entry { key: at, reason, subject: about.clone(), actor: None }));
+        }
+    }
+    let mut told = desk.hear(&key, news).ready;
+    let until = desk.now.plus(20 * 24 * HOUR_MS);
+    for decided in pass_to(&mut desk, until) {
+        check_decided(&decided);
+        told.extend(decided.ready);
+    }
+    let told: BTreeSet<_> = told.iter().flat_map(|ready| &ready.entries).map(|entry| entry.key).collect();
+    assert_eq!(told.len(), READY_ENTRIES_MAX, "each is told");
+}
+
 fn check_decided(decided: &Decided) {
     for ((of, who), record) in &decided.records {
         let bytes = wire::window::encode(of, who, record).unwrap().len();
@@ -193,8 +222,7 @@ fn a_full_day(mut dice: Dice) {
     let told = |full: Option<Day>| {
         let mut state = State::default();
         if let Some(day) = full {
-            let value = Some(Value::Number(f64::from(day.0)));
-            state = State::at(i64::from(day.0), [(notes::FULL_DAY, value)]);
+            state = notes::full(day);
         }
         fanned_out(&desk.catalogue, &key, state)
     };
@@ -224,7 +252,7 @@ fn fanned_out(catalogue: &Catalogue, key: &PersonKey, notes: State) -> Resolved 
     };
     let mut sheet = Sheet::default();
     let event = Heard { what: event, again: None };
-    for slice in reach(&event, &State::default(), catalogue).slices {
+    for slice in reach(&event, &State::default(), catalogue, fanout::config::INLINE_PERSONS_MAX).slices {
         for kind in slice.kinds.iter().map(|kind| &catalogue.kinds[kind]) {
             for (because, _) in slice.crowds.iter().filter_map(|crowd| why(kind, crowd, &slice.event)) {
                 sheet.add(way(&slice.event, None, kind, because, catalogue), [key.1.clone()]);

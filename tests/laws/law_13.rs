@@ -211,6 +211,7 @@ impl Schedule {
     fn ports(&self, rough: &topic::rough::Rough, roughness: store::rough::Roughness) -> Ports {
         Ports {
             partitions: Partitions::USUAL,
+            editions: model::edition::Editions::default(),
             topics: Arc::new(rough.clone()),
             store: Arc::new(store::rough::Rough::new(self.store.clone(), roughness)),
             catalogue: self.catalogue.clone(),

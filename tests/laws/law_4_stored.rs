@@ -154,7 +154,7 @@ impl Looker {
                 let rows = self.store.read(&[day], self.now).await.unwrap().remove(0);
                 rows.contains(&Row::Mark(mark.clone())).then_some(()).ok_or(format!("{mark:?}"))
             }
-            Inbox::Delivery(_) | Inbox::ByHand { .. } | Inbox::Seen { .. } => Ok(()),
+            Inbox::Delivery(_) | Inbox::ByHand { .. } | Inbox::Seen { .. } | Inbox::Erased { .. } => Ok(()),
         }
     }
 

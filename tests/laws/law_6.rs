@@ -31,6 +31,7 @@ fn law_6_a_turn_is_one_commit() {
     });
     assert!(happened.into_inner() > 0, "the engines were as smooth as silk, which proves nothing");
     waiting_schedules(4, replaced);
+    waiting_schedules(2, some_break);
 }
 
 const PERSONS: [&str; 3] = ["ann", "bob", "cat"];
@@ -199,5 +200,18 @@ impl Schedule {
         assert_eq!(self.world.mails().await, before, "what was said again was told again");
         let now: Millis = self.world.now();
         assert!(self.world.clock.next_wake().is_none_or(|next| next > now.0), "somebody sleeps beyond {now}");
+    }
+}
+
+/// Deliveries that break hold up nobody else, and are told when they are tried again.
+async fn some_break(mut dice: Dice) {
+    let mut world = World::new(catalogue(&Knobs::default())).await;
+    let gates = Gates::default();
+    world.start(gates.around(world.engines())).await;
+    world.with_a_work(&PERSONS).await;
+    gates.breaks(1 + dice.below(2 * PERSONS.len()));
+    world.pass(49 * HOUR_MS).await;
+    for who in PERSONS {
+        assert_eq!(world.told(who).await.into_iter().collect::<Vec<_>>(), [("T0".to_owned(), 1)], "{who}");
     }
 }

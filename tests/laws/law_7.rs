@@ -5,6 +5,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use model::{Fate, Why};
+use runtime::Clock;
 use sender::config::RETRY_MS_FIRST;
 use store::{Journal as _, Recorded, rough::Roughness};
 use topic::Topics as _;
@@ -22,6 +23,11 @@ use crate::{
 fn law_7_the_journal_decides() {
     waiting_schedules(14, |dice| found_again(dice, None));
     waiting_schedules(3, |dice| found_again(dice, Some("before the hand-over")));
+}
+
+#[test]
+fn law_7_clocks_may_be_minutes_apart() {
+    waiting_schedules(4, minutes_apart);
 }
 
 /// Every place between two effects of a send.
@@ -77,6 +83,40 @@ async fn found_again(mut dice: Dice, older: Option<&'static str>) {
         schedule.overtaken(place, if older.is_some() { PERSONS.len() } else { 0 }).await;
     }
     schedule.look(place).await;
+}
+
+/// A sender has claimed and stands still; another, whose clock is minutes ahead, finds the claim and leaves it alone for as
+/// long as a claim holds. The courier could tell neither of them what became of it.
+async fn minutes_apart(mut dice: Dice) {
+    let place = dice.of(&["after the claim", "after the hand-over", "before the record"]);
+    let mut world = World::with_session(catalogue(&Knobs { most: 20, ..Knobs::default() }), SESSION).await;
+    let gates = Gates::with_courier(true);
+    world.start(gates.around(world.engines())).await;
+    world.with_a_work(&PERSONS).await;
+    gates.close(place);
+    world.clock.advance_to(world.next_morning().0);
+    gates.reached(place).await;
+    let sleeper = world.leave();
+    world.clock = Clock::still(world.clock.now() + dice.ms(CLAIM_MS + 1, 30 * CLAIM_MS));
+    let engines = world.engines();
+    world.start(Gates::with_courier(true).around(engines)).await;
+    world.caught_up(&[]).await;
+    gates.open(place);
+    gates.nothing_in_hand().await;
+    for _ in 0..3_000 {
+        tokio::task::yield_now().await;
+    }
+    world.caught_up(&[]).await;
+    sleeper.abandon().await;
+    world.pass(3 * 24 * HOUR_MS).await;
+    for who in PERSONS {
+        assert_eq!(
+            recorded(&world, who, Recorded::Unknown).await,
+            0,
+            "{place}: a claim of {who} was taken as over"
+        );
+        assert_eq!(world.told(who).await.get("T0"), Some(&1), "{place}: {who}");
+    }
 }
 
 impl Schedule {

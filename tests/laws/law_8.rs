@@ -65,9 +65,11 @@ struct Life {
 
 impl Life {
     fn new(mut dice: Dice) -> Self {
+        let most = 1 + dice.below(6);
         let knobs = Knobs {
-            most: 1 + dice.below(6),
-            at_least: 1 + dice.below(3),
+            most,
+            // What wants more than there is room for is refused.
+            at_least: (1 + dice.below(3)).min(most),
             once_per: dice.of(&["event", "mail", "subject"]),
             morning: dice.of(&["09:00", "00:00", "23:59"]),
             morning_on: dice.of(&["", "", "[sun, wed]"]),

@@ -1,9 +1,10 @@
 //! Law 9: checked again at the end. A Ready is in hand; then something is withdrawn, read, cleared, unfollowed or
-//! unsubscribed before the sender runs: it is left out, and its fate says why.
+//! unsubscribed before the sender runs, or while its message waits to be handed over: it is left out, and its fate says why.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Fate, Why};
+use sender::config::FRESH_MS;
 use serde_json::json;
 
 use crate::{
@@ -16,7 +17,8 @@ use crate::{
 
 #[test]
 fn law_9_checked_again_at_the_end() {
-    waiting_schedules(10, changed_in_between);
+    waiting_schedules(10, |dice| changed_in_between(dice, "sender reads"));
+    waiting_schedules(10, |dice| changed_in_between(dice, "before the hand-over"));
 }
 
 const AUTHORS: [&str; 3] = ["author:1", "author:2", "author:3"];
@@ -24,7 +26,8 @@ const AUTHORS: [&str; 3] = ["author:1", "author:2", "author:3"];
 /// What becomes of an entry, if it is not told.
 type Left = BTreeMap<usize, Fate>;
 
-async fn changed_in_between(mut dice: Dice) {
+/// The sender stands still at this place, before or after it has read what holds.
+async fn changed_in_between(mut dice: Dice, place: &'static str) {
     let mut world = World::new(catalogue(&Knobs { most: 20, ..Knobs::default() })).await;
     let gates = Gates::default();
     world.start(gates.around(world.engines())).await;
@@ -42,14 +45,17 @@ async fn changed_in_between(mut dice: Dice) {
     }
     world.settle().await;
     // The windows close, and the Readys lie before the sender.
-    gates.close("sender reads");
+    gates.close(place);
     world.clock.advance(25 * HOUR_MS);
     while world.records(wire::topics::READY).await.len() < 2 {
         tokio::task::yield_now().await;
     }
+    gates.reached(place).await;
     let left = change(&mut world, &mut dice, &by).await;
     world.caught_up(&["sender"]).await;
-    gates.open("sender reads");
+    // What was read a moment ago need not be read again.
+    world.clock.advance(FRESH_MS + 1);
+    gates.open(place);
     world.settle().await;
     world.pass(49 * HOUR_MS).await;
     let (told, fates) = (world.told("ann").await, world.fates("ann").await);

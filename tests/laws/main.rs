@@ -10,6 +10,7 @@
 )]
 
 mod desk;
+mod drawn;
 mod gates;
 mod names;
 mod outcomes;
@@ -23,9 +24,12 @@ mod law_10;
 mod law_11;
 mod law_12;
 mod law_13;
+mod law_14;
+mod law_1_names;
 mod law_2;
 mod law_3_closes;
 mod law_3_times;
+mod law_4_moves;
 mod law_4_newer;
 mod law_4_stored;
 mod law_5;
@@ -34,4 +38,5 @@ mod law_6_ids;
 mod law_6_owner;
 mod law_7;
 mod law_8;
+mod law_8_plans;
 mod law_9;

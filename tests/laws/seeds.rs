@@ -18,7 +18,7 @@ pub fn times() -> u32 {
 }
 
 /// The seed that is to be repeated, or one of its own for every run.
-fn first_seed() -> u64 {
+pub fn first_seed() -> u64 {
     let given = std::env::var("TIDINGS_SEED").ok().and_then(|text| text.parse().ok());
     given.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 16)
 }

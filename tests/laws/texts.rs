@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalogue::Catalogue;
+use catalogue::{Catalogue, Problems};
 
 /// What differs between the catalogues of the laws.
 #[derive(Clone, Debug)]
@@ -117,7 +117,11 @@ fn plan_of(knobs: &Knobs, plan: &str, kinds: &str) -> String {
 }
 
 pub fn parse(text: &str) -> Arc<Catalogue> {
+    read(text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// A catalogue, or what is wrong with it.
+pub fn read(text: &str) -> Result<Arc<Catalogue>, Problems> {
     let template = |name: &str| Ok(if name == "mail.mjml" { LAYOUT } else { TEXT }.to_owned());
-    let catalogue = Catalogue::parse(text, "catalogue.yaml", &template);
-    Arc::new(catalogue.unwrap_or_else(|problems| panic!("{problems}")))
+    Catalogue::parse(text, "catalogue.yaml", &template).map(Arc::new)
 }

@@ -35,7 +35,7 @@ pub struct World {
     house: Option<House>,
     version: i64,
     said: Vec<NewRecord>,
-    _dir: TempDir,
+    pub dir: TempDir,
 }
 
 /// A mail that was accepted: to whom, and the titles that it tells.
@@ -65,7 +65,7 @@ impl World {
         // Who waits at a gate waits until it is opened.
         config.sender.patience = PATIENCE;
         let (house, version, said) = (None, 0, Vec::new());
-        Self { clock, catalogue, topics, store, outbox, config, house, version, said, _dir: dir }
+        Self { clock, catalogue, topics, store, outbox, config, house, version, said, dir }
     }
 
     /// The engines as they are.
@@ -172,6 +172,16 @@ impl World {
         for author in authors {
             self.follow(who, author, true).await;
         }
+    }
+
+    /// These persons follow one author, who has made a work; all of it is read.
+    pub async fn with_a_work(&mut self, persons: &[&str]) {
+        for who in persons {
+            self.person(who, &["author:1"]).await;
+        }
+        self.settle().await;
+        self.make("work.made", 0, "author:1", self.now()).await;
+        self.settle().await;
     }
 
     pub async fn follow(&mut self, who: &str, target: &str, on: bool) {

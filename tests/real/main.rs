@@ -11,6 +11,8 @@
 )]
 
 mod brokers;
+mod catalogues;
+mod erased;
 mod faults;
 mod house;
 mod input;

@@ -135,11 +135,11 @@ impl Process {
         let request = self.agent.post(format!("{}{path}", self.address()?));
         let request = request.header("authorization", format!("Bearer {}", self.token()?));
         let (status, text) = said(request.send_json(what))?;
-        ensure!(status == 200, "{path}: {status}: {text}");
+        ensure!([200, 202].contains(&status), "{path}: {status}: {text}");
         Ok(serde_json::from_str(&text)?)
     }
 
-    fn got(&self, path: &str, token: Option<&str>) -> Result<(u16, String)> {
+    pub fn got(&self, path: &str, token: Option<&str>) -> Result<(u16, String)> {
         let mut request = self.agent.get(format!("{}{path}", self.address()?));
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
@@ -148,7 +148,7 @@ impl Process {
     }
 
     /// It says so itself, once it is open.
-    fn address(&self) -> Result<String> {
+    pub fn address(&self) -> Result<String> {
         let out = fs::read_to_string(self.folder.join("out"))?;
         let said: Value = serde_json::from_str(out.lines().next().context("not open yet")?)?;
         let address = said["address"].as_str().context("no address")?;

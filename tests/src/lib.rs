@@ -1,5 +1,5 @@
 //! The tests of the whole house, and what they share. The laws are in `laws/`, the scenarios' harness is in
-//! `integration/`, the killed process in `kill/`, houses of several processes on real engines in `real/`.
+//! `integration/`, the killed process in `kill/`, houses of several processes on real engines in `real/`, what others made in `outside/`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 pub mod scenarios;
+pub mod sink;
 
 /// The program beside a test: the gate builds both with the same features.
 pub fn binary() -> Result<PathBuf> {

@@ -150,6 +150,7 @@ impl News {
             catalogue: Arc::new(room::catalogue(&room::closing_after("30m", 60))?),
             zones: Zones::bundled(),
             partitions: Partitions::USUAL,
+            editions: model::edition::Editions::default(),
             clock: clock.clone(),
             quiet: Quiet::default(),
             shutdown: stop.0.clone(),

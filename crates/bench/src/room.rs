@@ -77,6 +77,7 @@ impl Room {
         let (shutdown, quiet) = (Shutdown::default(), Quiet::default());
         let ports = fanout::Ports {
             partitions: Partitions::USUAL,
+            editions: model::edition::Editions::default(),
             topics: topics.clone(),
             store: store.clone(),
             catalogue: Arc::new(self::catalogue(catalogue)?),

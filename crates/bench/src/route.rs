@@ -218,7 +218,9 @@ fn route(batch: &Batch, catalogue: &Catalogue, seen: &mut Seen) -> anyhow::Resul
         for heard in &read.told {
             seen.decoded(&heard.what);
             ensure!(fanout::reach::unstated(&heard.what, catalogue).is_none(), "an event states all");
-            for slice in fanout::reach::reach(heard, &nothing, catalogue).slices {
+            for slice in
+                fanout::reach::reach(heard, &nothing, catalogue, fanout::config::INLINE_PERSONS_MAX).slices
+            {
                 for crowd in &slice.crowds {
                     if let Crowd::Followers(author) = crowd {
                         seen.routed(author);

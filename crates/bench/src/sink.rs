@@ -33,7 +33,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const TICK: Duration = Duration::from_millis(10);
 
 /// Of our own server.
-const BOUNDS: Bounds = Bounds { connections: 512, mail_bytes: 8 * 1024 * 1024, ..Bounds::USUAL };
+const BOUNDS: Bounds =
+    Bounds { connections: 512, per_address: 512, mail_bytes: 8 * 1024 * 1024, ..Bounds::USUAL };
 
 /// A sink that runs. It ends with this.
 pub enum Sink {

@@ -7,14 +7,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{
-    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, returns::Slip,
-};
+use model::{Day, Millis, Row, State, entry::DayKey};
 use runtime::clock::Stopwatch;
-use store::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
-    StateKey, States, Store, StoreError,
-};
+use store::{DayPart, DayRows, Days, StateKey, States, Store, StoreError};
 use tokio::sync::Notify;
 
 pub struct Timed {
@@ -69,6 +64,8 @@ impl fmt::Debug for Timed {
     }
 }
 
+store::forward!(Timed: Crowds, Journal, Answers, FirstWords, Slips, Erasure);
+
 #[async_trait]
 impl Days for Timed {
     async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
@@ -97,6 +94,10 @@ impl Days for Timed {
         self.inner.scan(day, from, most).await
     }
 
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        self.inner.newest().await
+    }
+
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
         self.inner.close_before(day).await
     }
@@ -115,69 +116,5 @@ impl States for Timed {
     async fn states(&self, keys: &[StateKey]) -> Result<Vec<State>, StoreError> {
         self.begun.get_or_init(Stopwatch::start);
         self.inner.states(keys).await
-    }
-}
-
-#[async_trait]
-impl Crowds for Timed {
-    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
-        self.inner.enrol(enrolments).await
-    }
-
-    async fn members(
-        &self,
-        tenant: &Tenant,
-        crowd: &Crowd,
-        from: Option<&[u8]>,
-        most: usize,
-    ) -> Result<Members, StoreError> {
-        self.inner.members(tenant, crowd, from, most).await
-    }
-
-    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        self.inner.enrolled(of).await
-    }
-}
-
-#[async_trait]
-impl Journal for Timed {
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
-        self.inner.claim(tenant, claim).await
-    }
-
-    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
-        self.inner.record(tenant, record).await
-    }
-
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
-        self.inner.journalled(tenant, readys).await
-    }
-}
-
-#[async_trait]
-impl Answers for Timed {
-    async fn answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        answer: Vec<u8>,
-        now: Millis,
-    ) -> Result<Vec<u8>, StoreError> {
-        self.inner.answer(tenant, key, answer, now).await
-    }
-
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.answered(tenant, key, now).await
-    }
-}
-
-#[async_trait]
-impl Slips for Timed {
-    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
-        self.inner.keep(ready, slip).await
-    }
-
-    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
-        self.inner.slip(ready, now).await
     }
 }

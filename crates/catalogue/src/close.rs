@@ -193,7 +193,7 @@ pub(crate) fn zone(reader: &mut Reader<'_>, node: &Node) -> Option<ZoneRule> {
     if text == "person" {
         return Some(ZoneRule::Person);
     }
-    if Zones::bundled().get(text).is_some() {
+    if Zones::newest().get(text).is_some() {
         return Some(ZoneRule::Fixed(text.to_string()));
     }
     let names: Vec<String> =

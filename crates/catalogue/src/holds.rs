@@ -13,6 +13,7 @@ use model::{
 };
 
 use crate::{
+    chosen,
     close::{duration_within, time_of_day, zone},
     limits::{AFTER_MS_MIN, CAPS_MAX, LOOK_BACK_DAYS_MAX, REST_MS_MIN, SURFACES_MAX},
     plans::channel,
@@ -150,8 +151,8 @@ pub(crate) fn resolve_cap(reader: &mut Reader<'_>, written: WrittenCap, kinds: &
     written.cap
 }
 
-/// Reads what holds one plan.
-pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Holds> {
+/// Reads what holds one plan, of this channel.
+pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>, own: Option<Channel>) -> Option<Holds> {
     let urgent = match fields.get("urgent") {
         Some(node) => reader.flag(node, "`urgent`")?,
         None => false,
@@ -172,14 +173,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Holds
         Some(node) => Some(follows(reader, node)?),
         None => None,
     };
-    let mut counts_on = Vec::new();
-    if let Some(What::List(list)) = fields.get("counts_on").map(|node| &node.what) {
-        for node in list {
-            counts_on.push(channel(reader, node)?);
-        }
-    } else if let Some(node) = fields.get("counts_on") {
-        counts_on.push(channel(reader, node)?);
-    }
+    let counts_on = match fields.get("counts_on") {
+        Some(node) => counts_on(reader, node, own)?,
+        None => Vec::new(),
+    };
     for key in ["online", "quiet"].iter().filter(|_| urgent) {
         if let Some(node) = fields.get(key) {
             reader
@@ -217,6 +214,26 @@ fn quiet(reader: &mut Reader<'_>, node: &Node) -> Option<Quiet> {
     Some(Quiet { hours, zone: zone?, then })
 }
 
+/// The other channels on which what a plan tells counts as told.
+fn counts_on(reader: &mut Reader<'_>, node: &Node, own: Option<Channel>) -> Option<Vec<Channel>> {
+    let nodes = if let What::List(list) = &node.what { list } else { std::slice::from_ref(node) };
+    let mut channels = Vec::new();
+    for node in nodes {
+        let channel = channel(reader, node)?;
+        if Some(channel) == own {
+            let what = format!("`counts_on` is for other channels: this plan is of `{channel}` itself");
+            reader.problem(node.at, what);
+        } else if channels.contains(&channel) {
+            reader.problem(node.at, format!("`{channel}` is there twice"));
+        }
+        channels.push(channel);
+    }
+    if channels.is_empty() {
+        reader.problem(node.at, "`counts_on` names no channel");
+    }
+    Some(channels)
+}
+
 fn follows(reader: &mut Reader<'_>, node: &Node) -> Option<(Follows, At)> {
     let fields = reader.fields(node, node.at, "`follows`", &["plan", "wait"])?;
     let plan = fields.need(reader, "plan")?;
@@ -231,27 +248,70 @@ fn follows(reader: &mut Reader<'_>, node: &Node) -> Option<(Follows, At)> {
     Some((Follows { plans, wait_ms }, plan.at))
 }
 
-/// The plan that is followed is there, and follows none itself in a circle.
+/// The plans that are followed are there and follow none themselves in a circle; and what they told can be told again.
 pub(crate) fn resolve_follows(
     reader: &mut Reader<'_>,
     plan: &Plan,
     at: At,
-    plans: &BTreeMap<String, PlanName>,
-    all: &[(PlanName, Vec<PlanName>)],
+    names: &BTreeMap<String, PlanName>,
+    all: &BTreeMap<PlanName, Plan>,
 ) {
     let Some(follows) = &plan.follows else { return };
-    for name in follows.plans.iter().filter(|name| !plans.contains_key(name.as_str())) {
-        let help = did_you_mean(name.as_str(), plans.keys().map(String::as_str));
+    for name in follows.plans.iter().filter(|name| !names.contains_key(name.as_str())) {
+        let help = did_you_mean(name.as_str(), names.keys().map(String::as_str));
         reader.problem_with(at, format!("there is no plan `{name}`"), help);
     }
+    let of =
+        |name: &PlanName| all.get(name).and_then(|plan| plan.follows.as_ref()).map(|follows| &follows.plans);
     let mut before: BTreeSet<&PlanName> = follows.plans.iter().collect();
     for _ in all {
-        let next = all.iter().filter(|(of, _)| before.contains(of)).flat_map(|(_, next)| next);
-        before.extend(next.collect::<Vec<_>>());
+        let next: Vec<&PlanName> = before.iter().filter_map(|name| of(name)).flatten().collect();
+        before.extend(next);
     }
     if before.contains(&plan.name) {
         reader.problem(at, format!("`{}` would follow itself", plan.name));
+        return;
     }
+    if let Some(same) =
+        before.iter().find_map(|name| all.get(*name).filter(|one| one.channel == plan.channel))
+    {
+        let what =
+            format!("`{}` tells on `{}` what `{}` told there before", plan.name, plan.channel, same.name);
+        let help = "what was told on a channel is not told there again: follow a plan of another one";
+        reader.problem_with(at, what, Some(help.to_string()));
+    }
+    let mut earlier = before.iter().filter_map(|name| all.get(*name));
+    if let Some(other) = earlier.find(|other| other.counts_on.contains(&plan.channel)) {
+        let what = format!(
+            "what `{}` tells counts on `{}` too, so `{}` would have nothing to tell after it",
+            other.name, plan.channel, plan.name
+        );
+        let help = format!("take `{}` out of `counts_on` of `{}`", plan.channel, other.name);
+        reader.problem_with(at, what, Some(help));
+    }
+    let followed = follows.plans.iter().filter_map(|name| all.get(name));
+    if let Some(other) = followed.into_iter().find(|other| !plan.key.is_empty() && other.key != plan.key) {
+        let what = format!("the `key` of `{}` is not that of `{}`, which it follows", plan.name, other.name);
+        let help =
+            "a plan that follows has one window for each of the other's, or without a `key` one for all";
+        reader.problem_with(at, what, Some(help.to_string()));
+    }
+}
+
+/// A kind is told on each channel that it names, whatever plans the person prefers.
+pub(crate) fn resolve_offers(reader: &mut Reader<'_>, kind: &str, offered: &[(&Plan, At)]) {
+    let plans: Vec<&Plan> = offered.iter().map(|(plan, _)| *plan).collect();
+    let Some((lost, preferred)) = chosen::unreachable(&plans) else { return };
+    let Some((_, at)) = offered.iter().find(|(plan, _)| plan.name == lost.name) else { return };
+    let followed = lost.follows.as_ref().map(|follows| one_of(follows.plans.iter().map(PlanName::as_str)));
+    let what = format!(
+        "who prefers `{}` is never told `{kind}` by `{}`, which follows {}",
+        preferred.name,
+        lost.name,
+        followed.unwrap_or_default()
+    );
+    let help = format!("have a plan of `{}` follow `{}` too", lost.channel, preferred.name);
+    reader.problem_with(*at, what, Some(help));
 }
 
 /// One of some words.

@@ -82,6 +82,11 @@ impl Written {
         self.plans.iter().any(|(named, _)| named == plan.as_str())
     }
 
+    /// The type of the subjects it is about, by its name.
+    pub fn about(&self) -> &str {
+        self.on.0.split('.').next().unwrap_or_default()
+    }
+
     /// What it is about, if the event it is told on names a subject.
     pub fn subject<'s>(&self, subjects: &'s BTreeMap<String, SubjectType>) -> Option<&'s SubjectType> {
         subjects.get(self.on.0.split_once('.')?.0)

@@ -8,7 +8,7 @@
 //!
 //! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
-//! [`row`] is what a source makes of a record.
+//! [`row`] is what a source makes of a record. [`mod@never`] refuses plans that say what can never come to pass.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
 //! [`example`] makes data up for checks.
@@ -16,6 +16,7 @@
 pub mod truth;
 
 mod audience;
+mod chosen;
 mod close;
 mod condition;
 mod example;
@@ -27,6 +28,7 @@ pub mod language;
 pub mod limits;
 mod load;
 mod mails;
+mod never;
 mod pace;
 mod plans;
 pub mod problem;
@@ -98,16 +100,11 @@ impl Catalogue {
     }
 
     /// The plans under which a kind is told to a person, one for each channel: of those that the kind offers
-    /// the one that the person prefers, else the first.
+    /// the one that the person prefers, else the first. One that follows counts only where one that it follows tells
+    /// them, for otherwise its windows would never open.
     pub fn plans_for(&self, kind: &KindDef, profile: &State) -> Vec<&Plan> {
-        let of_channel = |channel: Channel| {
-            let preferred = profile.text(channel.plan());
-            let offered = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
-            let mut offered = offered.filter(|plan| plan.channel == channel);
-            let mut chosen = offered.clone().filter(|plan| Some(plan.name.as_str()) == preferred);
-            chosen.next().or_else(|| offered.next())
-        };
-        Channel::ALL.into_iter().filter_map(of_channel).collect()
+        let offered = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
+        chosen::choose(&offered.collect::<Vec<_>>(), |channel| profile.text(channel.plan()))
     }
 
     /// The channels on which these kinds are told.

@@ -8,6 +8,8 @@ pub const FILE_BYTES_MAX: usize = 256 * 1024;
 pub const INLINE_BYTES_MAX: usize = 4 * 1024;
 /// Words of one `{{ }}` or `{% %}`: the parser nests as deep as an expression is long.
 pub const TAG_WORDS_MAX: usize = 400;
+/// Values that one value is put together from: a text that is put together from itself is soon as large as memory.
+pub const PARTS_MAX: u64 = 100;
 /// Levels of the catalogue file.
 pub const YAML_DEPTH_MAX: usize = 16;
 

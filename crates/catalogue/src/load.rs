@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{self, File},
     io::{self, Read as _},
     path::Path,
 };
@@ -15,15 +15,16 @@ use crate::{
     audience::Audience,
     hash::{self, Canonical},
     holds, kinds,
-    limits::FILE_BYTES_MAX,
+    limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
     mails::{self, ReadFile},
+    never,
     plans::{self, Words},
     problem::Source,
     pushes,
     read::Reader,
     sources,
     subjects::{self, SubjectType},
-    yaml,
+    yaml::{self, At},
 };
 
 /// The catalogue's own file in its folder.
@@ -82,9 +83,19 @@ impl Catalogue {
     }
 }
 
+/// What the catalogue is called; it stands in headers of mails.
+fn name<'n>(reader: &mut Reader<'_>, node: &'n yaml::Node) -> Option<&'n str> {
+    let name = reader.text(node, "`catalogue`")?;
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
+        let what = format!("`catalogue` is a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
+        reader.problem(node.at, what);
+    }
+    Some(name)
+}
+
 fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
     let fields = reader.fields(tree, tree.at, "a catalogue", &KEYS)?;
-    let name = fields.need(reader, "catalogue").and_then(|node| reader.text(node, "`catalogue`"));
+    let name = fields.need(reader, "catalogue").and_then(|node| name(reader, node));
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read(reader, node));
     let kinds = fields.need(reader, "kinds").map(|node| kinds::read(reader, node));
     let plans = fields.need(reader, "plans").map(|node| plans::read(reader, node));
@@ -118,11 +129,7 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
     let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
     let caps = caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
     let mut plans = Plans { surfaces, caps, ..Plans::default() };
-    let follows = |written: &plans::Written| {
-        let plan = &written.plan;
-        (plan.name.clone(), plan.follows.as_ref().map_or_else(Vec::new, |follows| follows.plans.clone()))
-    };
-    let follows: Vec<_> = written_plans.iter().map(follows).collect();
+    let mut followed = Vec::new();
     let (mut mails, mut pushes) = (BTreeMap::new(), BTreeMap::new());
     for written in written_plans {
         // Whose subjects are not known, of that mail's texts nothing can be said.
@@ -138,10 +145,19 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
             }
             (_, None) => {}
         }
-        if let Some(at) = written.followed {
-            holds::resolve_follows(reader, &written.plan, at, &plan_names, &follows);
-        }
+        never::here(reader, &written.plan, written.online, &plans.surfaces);
+        followed.extend(written.followed.map(|at| (written.plan.name.clone(), at)));
         plans.by_name.insert(written.plan.name.clone(), written.plan);
+    }
+    for (plan, at) in followed.iter().filter_map(|(name, at)| Some((plans.by_name.get(name)?, *at))) {
+        holds::resolve_follows(reader, plan, at, &plan_names, &plans.by_name);
+    }
+    if reader.problems.is_empty() {
+        for kind in &written_kinds {
+            let plan = |(name, at): &(String, At)| Some((plans.by_name.get(name.as_str())?, *at));
+            let offered: Vec<_> = kind.plans.iter().filter_map(plan).collect();
+            holds::resolve_offers(reader, kind.name.as_str(), &offered);
+        }
     }
     let sources = sources.into_iter().filter_map(|written| sources::resolve(reader, written, &subjects));
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
@@ -217,9 +233,12 @@ fn audience(text: &mut Canonical, to: &Audience) {
     }
 }
 
-/// Reads a text file, but not for ever: the name could be that of a device.
+/// Reads a text file, but not for ever: the name could be that of a device, or of a pipe that nobody writes to.
 fn read_capped(path: &Path) -> io::Result<String> {
     let mut text = String::new();
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
     let most = FILE_BYTES_MAX as u64 + 1;
     File::open(path)?.take(most).read_to_string(&mut text)?;
     Ok(text)

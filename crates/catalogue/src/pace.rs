@@ -3,7 +3,7 @@
 
 use model::{
     limits::{DAY_MS, READY_ENTRIES_MAX},
-    plan::{Alone, Below, Close, First, Rest},
+    plan::{Alone, Below, Close, First, Rest, Section},
 };
 
 use crate::{
@@ -67,12 +67,17 @@ pub(crate) fn fits(reader: &mut Reader<'_>, fields: &Fields<'_>, close: &Close, 
             reader.problem(node.at, format!("`{key}` has no meaning {what}"));
         }
     };
-    let at_once = *close == (Close::After { ms: 0 });
-    if at_once {
-        // What rests gathers, though it would not otherwise.
+    if fields.get("follows").is_some() {
+        for key in ["entries", "first", "alone", "rest"] {
+            idle(key, "beside `follows`: it closes so long after the other plan has told");
+        }
+    } else if *close == (Close::After { ms: 0 }) {
+        // What rests gathers, though it would not otherwise; but nothing ends a rest before its time.
         ["first", "alone"].iter().for_each(|key| idle(key, "where each goes at once"));
         if pace.rest.is_none() {
             ["entries", "at_least"].iter().for_each(|key| idle(key, "where each goes at once"));
+        } else {
+            idle("entries", "where each goes at once: a rest is over when it is over");
         }
     }
     if pace.at_least == 1 {
@@ -86,6 +91,17 @@ pub(crate) fn fits(reader: &mut Reader<'_>, fields: &Fields<'_>, close: &Close, 
     }
     if pace.alone.is_some() && pace.first != First::Gathered {
         idle("alone", "beside `first`");
+    }
+}
+
+/// What wants more than there is room for would wait for ever.
+pub(crate) fn has_room(reader: &mut Reader<'_>, fields: &Fields<'_>, at_least: u16, sections: &[Section]) {
+    let room: u32 = sections.iter().map(|section| u32::from(section.most)).sum();
+    if let Some(node) = fields.get("at_least").filter(|_| u32::from(at_least) > room) {
+        let help = "make room for as many, by `most` of the sections".to_owned();
+        let what =
+            format!("`at_least` is {at_least}, and a message has room for {room}: nothing is ever told");
+        reader.problem_with(node.at, what, Some(help));
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{
     Channel, Kind, PlanName,
     limits::{DAY_MS, READY_ENTRIES_MAX},
-    plan::{Close, KeyPart, OncePer, Order, Plan, Section},
+    plan::{Close, Follows, KeyPart, OncePer, Order, Plan, Section},
 };
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     holds::{self, Holds},
     kinds,
     limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
-    mails,
+    mails, never,
     pace::{self, Pace},
     problem::{did_you_mean, one_of},
     pushes,
@@ -34,6 +34,9 @@ pub(crate) struct Written {
     aims: At,
     /// Where it names the plan that it follows.
     pub followed: Option<At>,
+    /// Where it says how many a message needs, and what it does while the person is here.
+    at_least: At,
+    pub online: At,
     pub words: Words,
 }
 
@@ -83,15 +86,22 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         None => Vec::new(),
     };
     let stream = mails::stream(reader, &fields);
-    let holds = holds::read(reader, &fields);
+    let holds = holds::read(reader, &fields, channel);
     if let Some(node) = fields.get("badge").filter(|_| channel != Some(Channel::Push)) {
         let own = channel.map_or("none", Channel::name);
         reader.problem(node.at, format!("`badge` is of channel `push`, and this plan is of `{own}`"));
     }
     let Holds { urgent, online, badge, quiet, follows, counts_on } = holds?;
+    let longer = |(follows, _): &&(Follows, At)| {
+        look_back.is_some_and(|days| follows.wait_ms > pace::look_back_ms(days))
+    };
+    if let Some((_, at)) = follows.as_ref().filter(longer) {
+        reader.problem(*at, "`wait` is longer than `look_back`, so what it waits with would be forgotten");
+    }
     let (follows, followed) = follows.unzip();
     let Pace { entries, first, alone, rest, together, at_least, below } = pace?;
-    let (sections, places) = sections?.into_iter().unzip();
+    let (sections, places): (Vec<Section>, _) = sections?.into_iter().unzip();
+    pace::has_room(reader, &fields, at_least, &sections);
     let mut plan = Plan {
         name: PlanName::new(&key.name).ok()?,
         hash: 0,
@@ -117,8 +127,10 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
         sections,
     };
     plan.hash = hash::of_plan(&plan);
-    let aims = fields.get("close").map_or(node.at, |node| node.at);
-    Some(Written { plan, sections: places, key_parts, aims, followed, words: words? })
+    let place = |key: &str| fields.get(key).map_or(node.at, |node| node.at);
+    never::in_quiet_hours(reader, &plan, place("quiet"));
+    let (aims, at_least, online) = (place("close"), place("at_least"), place("online"));
+    Some(Written { plan, sections: places, key_parts, aims, followed, at_least, online, words: words? })
 }
 
 /// The words that a plan's channel needs, and none of another's.
@@ -157,7 +169,13 @@ fn key_parts(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(KeyPart, At)>>
             None
         }
     };
-    texts.into_iter().map(part).collect()
+    let parts: Vec<(KeyPart, At)> = texts.iter().copied().map(part).collect::<Option<_>>()?;
+    for (number, (text, at)) in texts.iter().enumerate() {
+        if texts[..number].iter().any(|(before, _)| before == text) {
+            reader.problem(*at, format!("`{text}` is there twice"));
+        }
+    }
+    Some(parts)
 }
 
 pub(crate) fn channel(reader: &mut Reader<'_>, node: &Node) -> Option<Channel> {
@@ -305,6 +323,9 @@ pub(crate) fn resolve(
             fields_of(reader, written, subject);
             ordered(reader, &section.order, places.order, subject);
         }
+    }
+    if complete {
+        never::so_many(reader, plan, written.at_least, kinds);
     }
     for kind in kinds.iter().filter(|kind| complete && !told.contains(kind.name.as_str())) {
         for (_, at) in kind.plans.iter().filter(|(name, _)| name == plan.name.as_str()) {

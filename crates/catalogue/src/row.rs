@@ -101,7 +101,11 @@ impl Tells {
     /// A fact that begins or has ended; one whose person or subject has become another ends as well.
     fn moves(&self, row: Row<'_>, holds: bool) -> Result<Vec<Said>, BadRow> {
         let now = self.said(row, self.what.clone(), holds)?;
-        let Some(before) = row.before.filter(|_| row.change == RowChange::Update) else {
+        if row.change != RowChange::Update {
+            return Ok(vec![now]);
+        }
+        let Some(before) = row.before else {
+            self.stays(row, &now)?;
             return Ok(vec![now]);
         };
         let was = self.said(Row { row: before, before: None, ..row }, self.what.clone(), false)?;
@@ -113,6 +117,21 @@ impl Tells {
         let mut ended = Said { on: false, ..now.clone() };
         ended.attributes.insert("data".to_string(), data(&was));
         Ok(vec![ended, now])
+    }
+
+    /// Refuses an update of a table that may have made it a fact of somebody else, or of something else: the row that
+    /// it was is not said, and what was true before would never end. What its key alone decides cannot have moved.
+    fn stays(&self, row: Row<'_>, now: &Said) -> Result<(), BadRow> {
+        // Other formats have no row before: each record is a statement of its own.
+        if !row.source.is_object() {
+            return Ok(());
+        }
+        let by_key = self.said(Row { row: row.key, ..row }, self.what.clone(), false);
+        if by_key.is_ok_and(|by_key| by_key.attributes.get("data") == now.attributes.get("data")) {
+            return Ok(());
+        }
+        let help = "in PostgreSQL the table needs REPLICA IDENTITY FULL, or make both of its key";
+        Err(BadRow(format!("whose it was, and of what, this update does not say: {help}")))
     }
 
     fn holds(&self, row: Row<'_>) -> Result<bool, BadRow> {

@@ -120,7 +120,7 @@ const KEYS: [&str; 14] = [
 const FACTS: [&str; 3] = ["follow", "mute", "profile"];
 const TOPIC_BYTES_MAX: usize = 249;
 /// Topics of the house, by the names it knows them by.
-const OWN: [&str; 10] = [
+const OWN: [&str; 12] = [
     "changes",
     "events",
     "slices",
@@ -131,6 +131,8 @@ const OWN: [&str; 10] = [
     "returns",
     "quarantine",
     "replays",
+    "house",
+    "erasures",
 ];
 
 impl Format {

@@ -6,6 +6,7 @@ use model::{State, SubjectRef};
 use proptest::prelude::*;
 use serde_json::json;
 
+mod follows;
 mod paces;
 mod slips;
 mod sources;
@@ -449,6 +450,58 @@ fn what_nests_too_deep_is_refused() {
     assert_eq!(said(parse_with(GOOD, &long)), "mail/daily.mjml:1:1: an expression of more than 400 words");
     let brackets = format!("{{{{ {}1{} }}}}", "(".repeat(350), ")".repeat(40));
     assert_ne!(said(parse_with(GOOD, &brackets)), "fine");
+}
+
+/// Each step is one step, and what it makes is twice as large: `check` would take all memory to render it.
+#[test]
+fn a_text_is_not_put_together_from_itself_for_ever() {
+    let check = |text: &str, is_good: bool| {
+        let found = said(parse_with(GOOD, &text.replace("mjml", "")));
+        assert_eq!(!found.contains("put together from more than 100 values"), is_good, "{text}: {found}");
+    };
+    let doubled = |step: &str, times: usize| format!("{{% set s = name %}}{}{{{{ s }}}}", step.repeat(times));
+    for step in [
+        "{% set s = s ~ s %}",
+        "{% set s = [s, s] | list %}",
+        "{% set s = (s, s) | list %}",
+        "{% set s = s ~ (s | upper) %}",
+        "{% set s = s ~ (s if count else 'x') %}",
+        "{% set s = s ~ (s or 'x') %}",
+        "{% set s = s ~ s[1:] %}",
+        "{% if count %}{% set s = s ~ s %}{% else %}{% set s = 'x' %}{% endif %}",
+    ] {
+        check(&doubled(step, 5), true);
+        check(&doubled(step, 40), false);
+    }
+    let within =
+        format!("{{% with s = name %}}{}{{{{ s }}}}{{% endwith %}}", "{% with s = s ~ s %}".repeat(40));
+    check(&format!("{within}{}", "{% endwith %}".repeat(40)), false);
+    check(&doubled("{% set s = s ~ 'a' %}", 90), true);
+    check(&doubled("{% set s = s ~ 'a' %}", 110), false);
+    check(&format!("{{{{ {} }}}}", ["name"; 101].join(" ~ ")), false);
+}
+
+#[test]
+fn the_name_of_a_catalogue_fits_a_header() {
+    let name = "catalogue: ";
+    let line = GOOD.lines().find(|line| line.starts_with(name)).unwrap();
+    for (by, is_good) in
+        [("\"Ö & <co>\"", true), ("\"a\\r\\nX: y\"", false), ("\"\"", false), (&"a".repeat(70), false)]
+    {
+        let found = messages(GOOD, line, &format!("{name}{by}"));
+        assert_eq!(!found.contains("is a name of one line, of 1 to 64 bytes"), is_good, "{by}: {found}");
+    }
+}
+
+/// A pipe to which nobody writes would be read for ever.
+#[test]
+fn only_files_are_read() {
+    let dir = folder();
+    let pipe = dir.path().join("mail/daily.txt");
+    fs::remove_file(&pipe).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let found = Catalogue::load(dir.path()).unwrap_err().0[0].what.clone();
+    assert_eq!(found, "`mail/daily.txt` cannot be read: it is no file");
 }
 
 proptest! {

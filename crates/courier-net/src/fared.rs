@@ -4,6 +4,7 @@ use hyper::{Request, body::Bytes};
 
 use crate::{
     http::{Client, Failed, Reply},
+    lane::Closed,
     pace::Went,
 };
 
@@ -14,9 +15,19 @@ pub(crate) enum Fared {
     /// Never, to this token or address.
     Gone(String),
     Refused(String),
+    /// Whoever was asked takes it another time.
     Later(String),
+    /// Nobody was asked.
+    Closed(Closed),
     /// It may have arrived.
     Unknown(String),
+}
+
+impl Fared {
+    /// Nobody was asked, since nobody would take anything.
+    pub fn away(why: &str) -> Self {
+        Self::Closed(Closed::Away(why.to_owned()))
+    }
 }
 
 /// What an answer means.
@@ -35,7 +46,7 @@ impl Judged {
 
     /// It wants less of us, for so many milliseconds if it says so.
     pub fn slow(why: String, pause: Option<u64>) -> Self {
-        Self { fared: Fared::Later(why), went: Went::Slow(pause), is_stale: false }
+        Self { fared: Fared::away(&why), went: Went::Slow(pause), is_stale: false }
     }
 
     /// Nothing goes before somebody has looked.

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use courier::Handed;
 use model::ReadyId;
 use runtime::{clock::Stopwatch, retry};
 use tokio::{
@@ -17,12 +18,49 @@ use tokio::{
 
 use crate::pace::{Pace, Ramp, Wait, Went};
 
+/// Why one is not let in. Nobody has been asked about its message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Closed {
+    /// The destination is left alone, or its rate is used up for a while.
+    Away(String),
+    /// Others go first; one's own turn may come soon.
+    Busy(String),
+}
+
+impl Closed {
+    /// As what became of a message that had no other way.
+    pub fn handed(self) -> Handed {
+        match self {
+            Self::Away(why) => Handed::Away(why),
+            Self::Busy(why) => Handed::Busy(why),
+        }
+    }
+
+    /// Of two ways the last says why; where one of them has a turn soon, it is worth waiting for.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Busy(why), Self::Away(_)) => Self::Busy(why),
+            (_, other) => other,
+        }
+    }
+
+    /// The same of a destination with a name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        match self {
+            Self::Away(why) => Self::Away(format!("{name}: {why}")),
+            Self::Busy(why) => Self::Busy(format!("{name}: {why}")),
+        }
+    }
+}
+
 /// How many of anything.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Width {
     /// On their way at the same time.
     pub at_once: usize,
-    /// Who waits for that. What comes then is told to come later, so that a slow destination holds nobody up.
+    /// Who waits for that, or for the rate. What comes then is told to come later, so that a slow destination holds nobody up.
     pub waiting: usize,
     /// How long each of them waits.
     pub wait: Duration,
@@ -51,17 +89,26 @@ impl Lane {
     }
 
     /// Waits where too many went out in this second; a pause is not waited for.
-    pub async fn enter(self: &Arc<Self>, spread: u64) -> Result<Turn, String> {
-        let begun = self.watch.elapsed();
+    pub async fn enter(self: &Arc<Self>, spread: u64) -> Result<Turn, Closed> {
+        let (begun, mut waiting) = (self.watch.elapsed(), None);
         loop {
             let taken = self.pace().take(self.now());
             match taken {
                 Ok(()) => return Ok(Turn { lane: self.clone(), spread, went: Went::Nowhere }),
-                Err(Wait::Pause(ms)) => return Err(format!("it is left alone for {} s", ms.div_ceil(1_000))),
+                Err(Wait::Pause(ms)) => {
+                    return Err(Closed::Away(format!("it is left alone for {} s", ms.div_ceil(1_000))));
+                }
                 Err(Wait::Rate(ms)) => {
                     let wait = Duration::from_millis(ms);
+                    if wait > self.width.wait {
+                        return Err(Closed::Away("its rate is used up".to_owned()));
+                    }
                     if self.watch.elapsed() - begun + wait > self.width.wait {
-                        return Err("its rate is used up".to_owned());
+                        return Err(Closed::Busy("its rate is used up".to_owned()));
+                    }
+                    if waiting.is_none() {
+                        let room = Waiting::begin(&self.waiting, self.width.waiting);
+                        waiting = Some(room.ok_or_else(|| Closed::Busy("too many wait for it".to_owned()))?);
                     }
                     retry::wait(wait).await;
                 }
@@ -70,7 +117,7 @@ impl Lane {
     }
 
     /// The whole way in: a turn, and room as soon as there is any.
-    pub async fn admit(self: &Arc<Self>, spread: u64) -> Result<(Turn, OwnedSemaphorePermit), String> {
+    pub async fn admit(self: &Arc<Self>, spread: u64) -> Result<(Turn, OwnedSemaphorePermit), Closed> {
         let turn = self.enter(spread).await?;
         let room = turn.room().await?;
         Ok((turn, room))
@@ -107,13 +154,14 @@ pub(crate) struct Turn {
 impl Turn {
     /// Room on the way, if there is any before long. Who had to wait for it looks again whether the destination wants to
     /// be left alone; who had not was let in a moment ago, maybe with others that belong to the same message.
-    pub async fn room(&self) -> Result<OwnedSemaphorePermit, String> {
+    pub async fn room(&self) -> Result<OwnedSemaphorePermit, Closed> {
         if let Ok(permit) = self.lane.permits.clone().try_acquire_owned() {
             return Ok(permit);
         }
-        let permit = self.lane.waited().await.ok_or("too many wait for it")?;
+        let permit = self.lane.waited().await;
+        let permit = permit.ok_or_else(|| Closed::Busy("too many wait for it".to_owned()))?;
         if self.lane.is_resting() {
-            return Err("it is left alone since a moment ago".to_owned());
+            return Err(Closed::Away("it is left alone since a moment ago".to_owned()));
         }
         Ok(permit)
     }
@@ -166,20 +214,19 @@ mod tests {
         let third = lane.enter(0).await.unwrap();
         let room = first.room().await.unwrap();
         let (waited, turned_away) = tokio::join!(second.room(), third.room());
-        assert_eq!(
-            waited.err().as_deref(),
-            Some("too many wait for it"),
-            "it waited for as long as one waits"
-        );
-        assert_eq!(turned_away.err().as_deref(), Some("too many wait for it"));
+        let busy = || Some(Closed::Busy("too many wait for it".to_owned()));
+        assert_eq!(waited.err(), busy(), "it waited for as long as one waits");
+        assert_eq!(turned_away.err(), busy());
         let found_out = async {
             first.went(Went::Slow(None));
             drop(room);
         };
         let (late, ()) = tokio::join!(second.room(), found_out);
-        assert_eq!(late.err().as_deref(), Some("it is left alone since a moment ago"));
+        assert_eq!(late.err(), Some(Closed::Away("it is left alone since a moment ago".to_owned())));
         assert!(third.room().await.is_ok(), "it was let in and need not wait");
-        assert!(lane.enter(0).await.is_err_and(|why| why == "it is left alone for 2 s"));
+        assert!(
+            lane.enter(0).await.is_err_and(|why| why == Closed::Away("it is left alone for 2 s".to_owned()))
+        );
     }
 
     #[tokio::test]
@@ -188,7 +235,24 @@ mod tests {
         let (first, second) = (lane.enter(0).await.unwrap(), lane.enter(0).await.unwrap());
         let _room = first.room().await.unwrap();
         let watch = Stopwatch::start();
-        assert_eq!(second.room().await.err().as_deref(), Some("too many wait for it"));
+        assert_eq!(second.room().await.err(), Some(Closed::Busy("too many wait for it".to_owned())));
         assert!(watch.elapsed() < Duration::from_secs(4), "{:?}", watch.elapsed());
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_the_rate_waits_too() {
+        let check = async |per_second: f64, waiting: usize, expected: [Option<Closed>; 3]| {
+            let wait = Duration::from_secs(5);
+            let lane = Lane::new(Width { waiting, wait, per_second: Some(per_second), ..NARROW });
+            assert!(lane.enter(0).await.is_ok(), "the first of a second");
+            let entered = tokio::join!(lane.enter(1), lane.enter(2), lane.enter(3));
+            let found = [entered.0.err(), entered.1.err(), entered.2.err()];
+            assert_eq!(found, expected, "{per_second} {waiting}");
+        };
+        let busy = || Some(Closed::Busy("too many wait for it".to_owned()));
+        let away = || Some(Closed::Away("its rate is used up".to_owned()));
+        check(1.0, 2, [None, None, busy()]).await;
+        check(1.0, 0, [busy(), busy(), busy()]).await;
+        check(0.1, 3, [away(), away(), away()]).await;
     }
 }

@@ -18,7 +18,7 @@ use runtime::Clock;
 use crate::{
     asked::Asked,
     dkim::Signer,
-    lane::spread,
+    lane::{Closed, spread},
     providers,
     smtp::{self, Brought, Limits, Server},
 };
@@ -193,20 +193,20 @@ impl Courier for Mailer {
         let (bytes, at) = (std::mem::take(&mut written.bytes), message.date.0.div_euclid(SECOND_MS));
         let bytes = self.signed(bytes, &domain_of(&written.from), at)?;
         let item = Item { message, mail, written: &written, bytes: &bytes };
-        let mut why = "there is no way for mail".to_owned();
+        let mut closed = Closed::Away("there is no way for mail".to_owned());
         let gate = Asked::new(gate, self.hand_over);
         for way in self.ways_of(message.ready, &domain_of(&written.to)) {
             match way.bring(&item, &gate).await {
                 // It may have been sent had there been more time; it was not.
                 Brought::Here(Handed::Stopped) if gate.is_late() => break,
                 Brought::Here(handed) => return Ok(handed),
-                Brought::Away(reason) => why = format!("{}: {reason}", way.name),
+                Brought::Away(why) => closed = closed.or(why.named(&way.name)),
             }
             if gate.is_late() {
                 break;
             }
         }
-        Ok(Handed::NotNow(why))
+        Ok(closed.handed())
     }
 
     /// Neither SMTP nor any of the providers has a question for this.

@@ -104,6 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::lane::Closed;
 
     proptest! {
         /// Only a status of success is a yes, whatever else is said, and nothing that is said gets into a log but codes.
@@ -135,6 +136,7 @@ mod tests {
                         continue;
                     }
                     Fared::Gone(why) | Fared::Refused(why) | Fared::Later(why) | Fared::Unknown(why) => why,
+                    Fared::Closed(Closed::Away(why) | Closed::Busy(why)) => why,
                 };
                 prop_assert!(why.starts_with(&status.to_string()) && why.len() <= 70, "{why}");
                 prop_assert!(!why.contains('@'), "{why}");

@@ -17,6 +17,8 @@ pub mod status;
 use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 use model::returns::Sort;
 
+use crate::apart;
+
 /// The header of a mail that has its word, for reports that bring the mail's headers but not its return path.
 pub const WORD_HEADER: &str = "X-Tidings-Return";
 /// What providers call the word that they were given beside a mail.
@@ -97,13 +99,16 @@ pub fn webhook(provider: Provider, body: &[u8]) -> Result<Posted, Unread> {
 /// Reads a mail.
 pub fn mail(bytes: &[u8]) -> Letter {
     let bytes = &bytes[..bytes.len().min(MAIL_BYTES_MAX)];
-    let Some(mail) = MessageParser::default().parse(bytes) else { return Letter::NoReport };
+    apart::read(bytes, letter).unwrap_or(Letter::NoReport)
+}
+
+fn letter(mail: &Message<'_>) -> Letter {
     for part in &mail.parts {
         if is(part, "message", "feedback-report") {
-            return arf::read(&mail, part);
+            return arf::read(mail, part);
         }
         if is(part, "message", "delivery-status") || is(part, "message", "global-delivery-status") {
-            return dsn::read(&mail, part);
+            return dsn::read(mail, part);
         }
     }
     Letter::NoReport
@@ -117,13 +122,11 @@ fn is(part: &MessagePart<'_>, sort: &str, of: &str) -> bool {
 }
 
 /// Groups of fields as both sorts of report have them: headers, with an empty line between two groups.
-fn groups(part: &MessagePart<'_>) -> Vec<Vec<(String, String)>> {
-    let bytes = match &part.body {
-        PartType::Text(text) | PartType::Html(text) => text.as_bytes(),
-        PartType::Binary(bytes) | PartType::InlineBinary(bytes) => bytes,
-        PartType::Message(_) | PartType::Multipart(_) => return Vec::new(),
-    };
-    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+fn groups(mail: &Message<'_>, part: &MessagePart<'_>) -> Vec<Vec<(String, String)>> {
+    if matches!(part.body, PartType::Message(_) | PartType::Multipart(_)) {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&apart::bytes(mail, part)).replace("\r\n", "\n");
     let parser = MessageParser::default();
     let read = |group: &str| {
         parser.parse_headers(format!("{}\n\n", group.trim_matches('\n')).as_bytes()).map(fields)
@@ -150,7 +153,7 @@ fn words_within(report: &Message<'_>) -> Vec<String> {
             PartType::Text(_) | PartType::Html(_) | PartType::Binary(_) | PartType::InlineBinary(_)
                 if is(part, "text", "rfc822-headers") || is(part, "message", "rfc822-headers") =>
             {
-                let own = groups(part).into_iter().flatten();
+                let own = groups(report, part).into_iter().flatten();
                 words.extend(own.filter_map(|(name, value)| word_of(&name, &value)));
             }
             _ => {}

@@ -2,7 +2,8 @@
 //!
 //! [`port`] is the contract: hand a message over, ask once before the point of no return, and be able to
 //! say afterwards what became of it. [`mime`] is what a mail looks like on the wire, [`push`] what a
-//! device of each platform is given, [`call`] what a hook is; [`back`] reads what comes back of mails. [`outbox`] is the
+//! device of each platform is given, [`call`] what a hook is; [`back`] reads what comes back of mails,
+//! [`apart`] takes them apart, whoever wrote them. [`outbox`] is the
 //! engine that needs nothing: a folder of mails that one can look at. [`conformance`] is the list of
 //! promises, [`lying`] a courier that breaks each of them.
 
@@ -12,6 +13,7 @@ pub mod call;
 pub mod mime;
 pub mod push;
 
+pub mod apart;
 pub mod back;
 
 pub mod conformance;
@@ -21,4 +23,4 @@ pub mod outbox;
 #[cfg(test)]
 mod tests;
 
-pub use port::{Call, Courier, CourierError, Gate, Handed, Mail, Message, Outcome, Push, Told, Way};
+pub use port::{Call, Courier, CourierError, Gate, Handed, Mail, Message, Outcome, Push, Told, Way, Whose};

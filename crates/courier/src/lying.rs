@@ -8,12 +8,13 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::Channel;
+use model::{Channel, ReadyId, erase::Erase};
 
 use crate::{
     conformance::{Broken, Harness},
     mime,
-    port::{Courier, CourierError, Gate, Handed, Message, Outcome},
+    outbox::Mail,
+    port::{Courier, CourierError, Gate, Handed, Message, Outcome, Whose},
 };
 
 macro_rules! lies {
@@ -68,6 +69,8 @@ lies! {
     SaysSent breaks "not sent is known";
     /// It says that it did not send what it did.
     SaysNotSent breaks "sent is known";
+    /// Says that messages are removed, and keeps them.
+    ErasesNothing breaks "erased is gone";
 }
 
 /// A courier in memory, honest but for one lie.
@@ -185,6 +188,19 @@ impl Courier for Lying {
             true => Outcome::Sent,
             false => Outcome::NotSent,
         })
+    }
+
+    async fn erase(&self, whose: &Whose, how: Erase) -> Result<Option<u64>, CourierError> {
+        let of = |mail: &[u8]| {
+            let ready = Mail::parse(mail.to_vec()).header(mime::READY_HEADER).and_then(ReadyId::parse);
+            ready.is_some_and(|ready| whose.readys.contains(&ready))
+        };
+        let mut inner = self.inner();
+        let found = inner.arrived.iter().filter(|(_, mail)| of(mail)).count();
+        if how == Erase::Remove && !self.lies(Lie::ErasesNothing) {
+            inner.arrived.retain(|(_, mail)| !of(mail));
+        }
+        Ok(Some(found as u64))
     }
 }
 

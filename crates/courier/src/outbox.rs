@@ -20,7 +20,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{Channel, Millis, ReadyId};
+use model::{Channel, Millis, ReadyId, erase::Erase};
+use runtime::room;
 use tokio::{
     sync::{Mutex as Turns, oneshot},
     task::spawn_blocking,
@@ -31,7 +32,7 @@ pub use mail::Mail;
 
 use crate::{
     mime::{self, Written},
-    port::{Courier, CourierError, Gate, Handed, Message, Outcome},
+    port::{Courier, CourierError, Gate, Handed, Message, Outcome, Whose},
 };
 use folder::{Folder, Placed};
 use index::Index;
@@ -179,6 +180,35 @@ impl Courier for Outbox {
         })
         .await
     }
+
+    /// The files go first and the notes last, which name them: whoever is killed in between finds them again.
+    async fn erase(&self, whose: &Whose, how: Erase) -> Result<Option<u64>, CourierError> {
+        let (shared, whose) = (Arc::clone(&self.shared), whose.clone());
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        blocking(move || {
+            shared.write_queue();
+            let mut index = lock(&shared.index);
+            index.refresh()?;
+            let gone = index.those(|summary| is_of(summary, &whose));
+            if how == Erase::Remove && !gone.is_empty() {
+                for summary in &gone {
+                    let id = mime::bare_id(&summary.message_id).unwrap_or(&summary.message_id);
+                    shared.folder.remove(id)?;
+                }
+                index.remove(&gone)?;
+            }
+            drop(turn);
+            Ok(Some(gone.len() as u64))
+        })
+        .await
+    }
+}
+
+/// By what it is of, or by whom it went to.
+fn is_of(summary: &Summary, whose: &Whose) -> bool {
+    let to = || summary.to.split([',', ' ', '<', '>']).filter(|part| !part.is_empty());
+    summary.ready.is_some_and(|ready| whose.readys.contains(&ready))
+        || whose.addresses.iter().any(|address| to().any(|one| one.eq_ignore_ascii_case(address)))
 }
 
 impl Shared {
@@ -238,12 +268,10 @@ fn verdict(placed: io::Result<Placed>, whole: &io::Result<()>) -> Result<Handed,
         (Ok(_), Ok(())) => Ok(Handed::Accepted),
         // It is visible and may be lost again.
         (Ok(_), Err(error)) => Ok(Handed::Unknown(format!("the outbox cannot be made durable: {error}"))),
-        (Err(error), _) => match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Ok(Handed::NotNow("the outbox's disk is full".to_owned()))
-            }
-            _ => Err(broken(&error)),
-        },
+        (Err(error), _) if room::is_out(&error) => {
+            Ok(Handed::Away(format!("the outbox has no room: {}", error.kind())))
+        }
+        (Err(error), _) => Err(broken(&error)),
     }
 }
 

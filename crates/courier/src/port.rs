@@ -1,12 +1,12 @@
 //! The contract of a courier. A courier knows nothing of digests and journals: it is given a rendered
 //! message and a gate, and asks the gate once, as late as its protocol allows.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use async_trait::async_trait;
 use model::{
-    Channel, Kind, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant, device::Device, hook::Hook,
-    returns::Sort,
+    Channel, Kind, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant, device::Device, erase::Erase,
+    hook::Hook, returns::Sort,
 };
 
 /// One rendered message. From the same facts the same bytes.
@@ -158,8 +158,13 @@ pub enum Handed {
     Accepted,
     /// The gate said no; nothing was sent.
     Stopped,
-    /// Not now, try later; it did not go out.
+    /// Whoever it is for was asked about this very message and said: not now. It did not go out.
     NotNow(String),
+    /// Nobody takes any message now: the other side is away, is left alone for a while, or wants less of us. It did not go
+    /// out, and that says nothing about this message.
+    Away(String),
+    /// So many go that way that this one had no turn. It did not go out, and may be handed over again at once.
+    Busy(String),
     /// Never; it did not go out.
     Refused(String),
     /// It may have gone out.
@@ -181,6 +186,20 @@ pub enum CourierError {
     Broken(String),
 }
 
+/// Whose messages are to go: what they are of, and the addresses that they went to.
+#[derive(Clone, Default)]
+pub struct Whose {
+    pub readys: BTreeSet<ReadyId>,
+    pub addresses: Vec<String>,
+}
+
+// An address never reaches a log by accident.
+impl fmt::Debug for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Whose").field("readys", &self.readys).finish_non_exhaustive()
+    }
+}
+
 /// Takes messages to people.
 #[async_trait]
 pub trait Courier: Send + Sync + fmt::Debug {
@@ -189,4 +208,10 @@ pub trait Courier: Send + Sync + fmt::Debug {
 
     /// What became of a message, by its channel and its id.
     async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError>;
+
+    /// Removes what it still has of somebody's messages, or counts it; `None` from a courier that keeps none once they
+    /// are handed over. What was removed is not in the courier's hands any more: its outcome may be told as not sent.
+    async fn erase(&self, _whose: &Whose, _how: Erase) -> Result<Option<u64>, CourierError> {
+        Ok(None)
+    }
 }

@@ -1,5 +1,6 @@
 //! The outbox against the suite, the suite against the liars, and mails against hostile text.
 
+mod apart;
 mod back;
 mod mime;
 mod outbox;

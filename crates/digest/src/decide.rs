@@ -31,6 +31,11 @@ pub struct Decided {
     pub ready: Vec<Ready>,
     /// Days that have become full.
     pub full: Vec<(PersonKey, Day)>,
+    /// Days that take nothing any more.
+    pub shut: Vec<(PersonKey, Day)>,
+    /// Persons for whom something was closed and nothing came of it, with its plan: nothing is told, nothing ended, and
+    /// nobody said anything of them.
+    pub idle: BTreeMap<PersonKey, PlanName>,
     /// Marks that only repeat what was reported. They may be written before the commit, for whoever reads the
     /// report again writes the same; so however many reports come at once, the record does not grow.
     pub marks: Vec<(PersonKey, Owed)>,
@@ -65,6 +70,9 @@ impl Deciding<'_> {
         }
         for key in due {
             self.close(&mut decided, key);
+            if !news.contains_key(key) {
+                self.note_idle(&mut decided, key);
+            }
         }
         for (key, record) in &mut decided.records {
             let (reported, owed) = std::mem::take(&mut record.owed).into_iter().partition(is_of_a_report);
@@ -92,6 +100,12 @@ impl Deciding<'_> {
             }
             News::Seen { surface, at } => self.step(decided, key, Input::Seen { surface, at: *at }),
             News::Delivered(delivery) => self.step(decided, key, Input::Reported(delivery)),
+            // Spent, it is written as a tombstone. What was owed is owed to days that go as well.
+            News::Erased => {
+                if self.record(decided, key).is_some() {
+                    decided.records.insert(key.clone(), PersonRecord::default());
+                }
+            }
             // Nothing open, nothing to move or to release.
             News::Profile | News::ByHand { .. } | News::Read { .. }
                 if self.record(decided, key).is_none() => {}
@@ -113,8 +127,8 @@ impl Deciding<'_> {
         let plans = kinds.flat_map(|kind| self.catalogue.plans_for(kind, profile));
         let plans: BTreeSet<&PlanName> = plans.map(|plan| &plan.name).collect();
         if plans.is_empty() {
-            // A kind that is gone still has rows in the day: every plan's closing ends them, so any window does.
-            return self.catalogue.plans.by_name.keys().take(1).cloned().collect();
+            // A kind that is gone still has rows in the day: on each channel the closing of any plan ends them.
+            return self.catalogue.plans.one_a_channel().map(|plan| plan.name.clone()).collect();
         }
         plans.into_iter().cloned().collect()
     }
@@ -161,7 +175,11 @@ impl Deciding<'_> {
     /// Closes what is due of one person, and then issues again what waited.
     fn close(&self, decided: &mut Decided, key: &PersonKey) {
         let Some(record) = self.record(decided, key).cloned() else { return };
-        for window in record.windows.iter().filter(|window| window.due <= self.closing) {
+        // In an order of their own: that in which they lie in the record depends on what was announced last, which is a hint.
+        let mut due: Vec<&Window> =
+            record.windows.iter().filter(|window| window.due <= self.closing).collect();
+        due.sort_by_key(|window| (window.due, &window.plan, &window.key));
+        for window in due {
             // Folded with what this very turn already owes, for two plans may share a channel.
             let Some(record) = self.record(decided, key) else { return };
             // It may have been told with another one.
@@ -190,6 +208,18 @@ impl Deciding<'_> {
         // Also when nothing was closed: a spent record is written once more, as a tombstone.
         let record = self.record(decided, key).cloned().unwrap_or_default();
         decided.records.insert(key.clone(), record);
+    }
+
+    /// Whether what was closed of a person came to nothing at all.
+    fn note_idle(&self, decided: &mut Decided, key: &PersonKey) {
+        let before = self.facts.records.get(key).map_or(&[][..], |record| &record.windows);
+        let Some(closed) = before.iter().find(|window| window.due <= self.closing) else { return };
+        let (tenant, person) = key;
+        let tells = decided.ready.iter().any(|ready| ready.tenant == *tenant && ready.person == *person);
+        let owes = self.record(decided, key).is_some_and(|record| !record.owed.is_empty());
+        if !tells && !owes {
+            decided.idle.insert(key.clone(), closed.plan.clone());
+        }
     }
 
     /// The windows that are told with one that is due. What opened in this very turn is not among them, for nobody
@@ -229,9 +259,10 @@ impl Deciding<'_> {
         let (tenant, person): (&Tenant, &Person) = (&key.0, &key.1);
         let plans = &self.catalogue.plans;
         let at = At { tenant, person, now: self.now, zone: &zone, zones: self.zones, plans, quiet };
-        let (mut record, Effects { ready, full }) = window::step(record, input, &at);
+        let (mut record, Effects { ready, full, shut }) = window::step(record, input, &at);
         decided.ready.extend(ready);
         decided.full.extend(full.map(|day| (key.clone(), day)));
+        decided.shut.extend(shut.map(|day| (key.clone(), day)));
         if fault::planted(Fault::OwedForgotten) {
             record.owed.clear();
         }

@@ -9,14 +9,15 @@ use catalogue::{
     windows::Thing,
 };
 use model::{
-    Because, Day, DayView, EntryKey, EntryView, Fate, Millis, Reason, Row, State, SubjectRef, Value, Why,
-    World,
+    Because, Day, DayView, EntryKey, EntryView, Fate, Kind, Millis, Reason, Row, State, SubjectRef, Value,
+    Why, World,
     closing::Candidate,
     entry::DayKey,
     fault::{self, Fault},
-    limits::{AHEAD_MS_MAX, DAY_LIFE_MS},
+    limits::{AHEAD_MS_MAX, DAY_LIFE_MS, READY_REASONS_MAX, UNREPORTED_MS},
     person::{PersonRecord, Window, profile},
     plan::{First, OncePer, Order, Plan, Plans},
+    ready,
     window::Wanted,
 };
 
@@ -103,7 +104,7 @@ impl Facts {
     ) -> (Vec<Candidate>, Others) {
         let reader = self.reader(key);
         let Some(window) = open.last() else { return Default::default() };
-        let said = self.said(key, window, record, plan);
+        let said = self.said(key, window, record, plan, now);
         let days: BTreeSet<Day> = open.iter().flat_map(|window| &window.days).copied().collect();
         let view = self.view(key, days.into_iter(), record);
         let (mut candidates, mut others) = (Vec::new(), Others::new());
@@ -115,16 +116,19 @@ impl Facts {
         // A plan that follows others tells what those are for.
         let firsts = catalogue.plans.firsts_of(plan);
         let reached = reachable(&reader, plan.channel, &plan.stream, now);
-        let closing = Closing { open, plan, firsts, followed, reader, reached, catalogue };
-        let repeats = |at| plan.first == First::Both && window.first == Some(at);
+        let closing = Closing { open, plan, firsts, followed, reader, reached, catalogue, record, now };
+        let repeats = |at, entry: &EntryView| {
+            plan.first == First::Both && window.first == Some(at) && was_told_first(key, window, entry, plan)
+        };
         for (at, entry) in view.entries() {
-            let repeated = repeats(at) && !entry.waits(plan.channel);
+            let repeated = repeats(at, entry);
             let Some(subject) = entry.subject().filter(|_| entry.waits(plan.channel) || repeated) else {
                 continue;
             };
             let told =
                 closing.followed.iter().flat_map(|of| entry.tellers(of.channel)).map(|(_, at)| at).max();
-            let (holds, aim) = match self.judge(&closing, entry, subject, told) {
+            let untold = told.is_none() && closing.is_told_first(at.day(), entry);
+            let (holds, aim) = match self.judge(&closing, (at.day(), entry), subject, told) {
                 Judged::Others(_) if repeated => continue,
                 Judged::Others(wanted) => {
                     others.extend(wanted.into_iter().map(|wanted| (wanted, at.day())));
@@ -138,6 +142,7 @@ impl Facts {
                 Err(why) => (Vec::new(), Err(why)),
             };
             let rank = self.rank(&closing.reader, subject, at, &reasons, plan);
+            let reasons = foremost(reasons, plan);
             let awaits = said.waiting.contains(subject);
             let (subject, maybe, key) = (subject.clone(), entry.maybe_sent(), at);
             candidates.push(Candidate {
@@ -151,6 +156,7 @@ impl Facts {
                 aim,
                 repeated,
                 told,
+                untold,
             });
         }
         (candidates, others)
@@ -161,14 +167,14 @@ impl Facts {
     fn judge(
         &self,
         closing: &Closing<'_>,
-        entry: &EntryView,
+        (day, entry): (Day, &EntryView),
         subject: &SubjectRef,
         told: Option<Millis>,
     ) -> Judged {
-        let Closing { open, plan, firsts, reader, catalogue, .. } = closing;
+        let Closing { reader, catalogue, .. } = closing;
         let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
-        let of = Of { entry, subject, state, profile: reader.profile };
-        let These { reasons, aim, beside } = match of.ours(open, (plan, firsts), catalogue) {
+        let of = Of { day, entry, subject, state };
+        let These { reasons, aim, beside } = match closing.ours(&of) {
             Ours::These(these) => these,
             Ours::Others(wanted) => return Judged::Others(wanted),
             Ours::Nobodys => return Judged::Ours(Err(Why::KindGone), None),
@@ -191,7 +197,14 @@ impl Facts {
     }
 
     /// The subjects that messages on this channel say, where the plan says each once within its look-back.
-    fn said(&self, key: &PersonKey, window: &Window, record: &PersonRecord, plan: &Plan) -> Said {
+    fn said(
+        &self,
+        key: &PersonKey,
+        window: &Window,
+        record: &PersonRecord,
+        plan: &Plan,
+        now: Millis,
+    ) -> Said {
         let mut said = Said::default();
         if plan.once_per != OncePer::Subject || fault::planted(Fault::ToldAgain) {
             return said;
@@ -200,10 +213,12 @@ impl Facts {
         let days = self.days.range(of_person).map(|(key, _)| key.day);
         let view = self.view(key, days, record);
         let waits = |ready| record.waiting.iter().any(|waiting| waiting.ready.id == ready);
+        // Whoever has it tells it, or reports that they did not.
+        let is_on_its_way = |ready, at: Millis| waits(ready) || at.plus(UNREPORTED_MS) > now;
         for (_, entry) in view.entries() {
             let Some(subject) = entry.subject() else { continue };
             for (ready, at) in entry.tellers(plan.channel) {
-                if waits(ready) {
+                if is_on_its_way(ready, at) {
                     said.waiting.insert(subject.clone());
                 } else if Day::of(at) >= plan.oldest(window.due) {
                     said.told.insert(subject.clone());
@@ -251,6 +266,24 @@ impl Facts {
     }
 }
 
+/// Whether the entry that a window told first counts as told by that very message, and nobody has seen it.
+fn was_told_first((tenant, person): &PersonKey, window: &Window, entry: &EntryView, plan: &Plan) -> bool {
+    let first = ready::id(tenant, person, &window.plan, &window.key, window.opening, 0);
+    let mut tellers = entry.tellers(plan.channel);
+    // Where there were too few, the window before this one told it.
+    let goes_on = plan.at_least > 1;
+    !entry.is_seen() && tellers.any(|(ready, at)| ready == first || goes_on && at < window.opening)
+}
+
+/// As many reasons as a Ready takes of one entry, those of the best section first: it is told by that one.
+fn foremost(mut reasons: Vec<Reason>, plan: &Plan) -> Vec<Reason> {
+    if reasons.len() > READY_REASONS_MAX && !fault::planted(Fault::AllReasons) {
+        reasons.sort_by_key(|reason| plan.section_of(&reason.kind).unwrap_or(usize::MAX));
+        reasons.truncate(READY_REASONS_MAX);
+    }
+    reasons
+}
+
 /// Windows that close together, and what their entries are judged by.
 struct Closing<'a> {
     open: &'a [&'a Window],
@@ -261,9 +294,39 @@ struct Closing<'a> {
     reader: Reader<'a>,
     reached: Result<(), Why>,
     catalogue: &'a Catalogue,
+    record: &'a PersonRecord,
+    now: Millis,
 }
 
 impl Closing<'_> {
+    /// Whether a plan that is followed is to tell it first: it waits there, in a window that is open.
+    fn is_told_first(&self, day: Day, entry: &EntryView) -> bool {
+        let is_by = |of: &Plan| {
+            let kinds = entry.reasons.iter().filter_map(|reason| self.catalogue.kinds.get(&reason.kind));
+            let mut plans = kinds.flat_map(|kind| self.catalogue.plans_for(kind, self.reader.profile));
+            plans.any(|plan| plan.name == of.name)
+        };
+        let mut first = self.followed.iter().filter(|of| entry.waits(of.channel));
+        first.any(|of| self.is_open(of, None, day) && is_by(of))
+    }
+
+    /// Whether a window of a plan is open for a day, with this key or any.
+    fn is_open(&self, plan: &Plan, key: Option<&str>, day: Day) -> bool {
+        let same = |window: &&Window| window.plan == plan.name && key.is_none_or(|key| *window.key == *key);
+        self.record.windows.iter().filter(same).any(|window| window.days.contains(&day))
+    }
+
+    /// Whether what these windows hold is told by them, though it wants a window of its own: it found no place for one
+    /// until its last call.
+    fn is_last_place(&self, wanted: &Wanted, day: Day) -> bool {
+        let is_it = |window: &&Window| window.key.is_empty();
+        let is_last = self.plan.follows.is_some() || self.plan.last_call(day) <= self.now;
+        !self.plan.key.is_empty()
+            && is_last
+            && self.open.last().is_some_and(is_it)
+            && !self.is_open(self.plan, Some(&wanted.key), day)
+    }
+
     /// Why an entry ended for good on a channel that was to tell it first: then it ends here too.
     fn ended_before(&self, entry: &EntryView) -> Option<Why> {
         let fates = self.followed.iter().map(|of| entry.fate(of.channel));
@@ -284,7 +347,7 @@ enum Judged {
 struct Said {
     /// Within the look-back.
     told: BTreeSet<SubjectRef>,
-    /// In a Ready that was deferred, and may yet go out without them.
+    /// In a Ready that is on its way, or was deferred, and may yet go out without them.
     waiting: BTreeSet<SubjectRef>,
 }
 
@@ -323,31 +386,37 @@ static UNKNOWN: State = State { cells: BTreeMap::new() };
 
 /// An entry, and what its windows depend on.
 struct Of<'a> {
+    day: Day,
     entry: &'a EntryView,
     subject: &'a SubjectRef,
     state: &'a State,
-    profile: &'a State,
 }
 
-impl Of<'_> {
+impl Closing<'_> {
     /// Windows are chosen when an entry is told, and not when it is announced: the person may prefer another plan
     /// by then, and the subject may have changed.
-    fn ours(&self, open: &[&Window], (plan, firsts): (&Plan, &[&Plan]), catalogue: &Catalogue) -> Ours {
+    fn ours(&self, of: &Of<'_>) -> Ours {
         let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
         let (mut beside, mut is_known) = (Vec::new(), false);
-        let gathers = plan.follows.is_some() && plan.key.is_empty();
-        for reason in &self.entry.reasons {
+        let Self { plan, firsts, catalogue, .. } = self;
+        for reason in &of.entry.reasons {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
-            let (subject, actor) = (self.subject, self.entry.actor());
-            let thing = Thing { kind: &kind.name, subject, actor, state: self.state };
-            for told_by in catalogue.plans_for(kind, self.profile) {
+            let (subject, actor) = (of.subject, of.entry.actor());
+            let thing = Thing { kind: &kind.name, subject, actor, state: of.state };
+            let plans = catalogue.plans_for(kind, self.reader.profile);
+            let tells = plan.follows.is_none() || self.is_followed_by(&reason.kind, &plans, of.day);
+            let mut is_of_a_first = false;
+            for told_by in plans {
+                let is_ours = kind.plans.contains(&plan.name) && self.follows_nothing(told_by, of);
+                let told_by = if is_ours { plan } else { told_by };
                 is_known = true;
                 let wanted = thing.wanted(told_by);
-                let is_open = || gathers || open.iter().any(|window| wanted.key == window.key);
-                if firsts.iter().any(|first| wanted.plan == first.name) && is_open() {
+                let is_first = firsts.iter().any(|first| wanted.plan == first.name);
+                is_of_a_first |= is_first;
+                if is_first && tells && self.holds(&wanted, of.day) {
                     reasons.insert(reason.clone());
                     aims.extend(wanted.aim);
-                } else if self.entry.waits(told_by.channel) {
+                } else if of.entry.waits(told_by.channel) {
                     // What is over on its own channel wants no window there. And a plan that follows is no one's to
                     // hand to: its windows open when the other has told.
                     if told_by.channel == plan.channel && told_by.follows.is_none() {
@@ -356,11 +425,45 @@ impl Of<'_> {
                     others.push(wanted);
                 }
             }
+            // The person preferred another plan when it was told first.
+            if plan.follows.is_some() && tells && !is_of_a_first && self.holds(&thing.wanted(plan), of.day) {
+                reasons.insert(reason.clone());
+            }
         }
         match (is_known, reasons.is_empty()) {
             (_, false) => Ours::These(These { reasons, aim: aims.into_iter().min(), beside }),
             (true, true) => Ours::Others(others),
             (false, true) => Ours::Nobodys,
         }
+    }
+
+    /// Whether a plan that follows tells a kind that others told first: it is the one of its channel, or the one that would
+    /// be has no window that waits for it. Who prefers a plan that tells of its own accord is told by that one.
+    fn is_followed_by(&self, kind: &Kind, plans: &[&Plan], day: Day) -> bool {
+        let plan = self.plan;
+        match plans.iter().find(|one| one.channel == plan.channel) {
+            Some(one) if one.name == plan.name => true,
+            Some(one) if one.follows.is_none() || self.is_open(one, None, day) => false,
+            _ => plan.section_of(kind).is_some(),
+        }
+    }
+
+    /// Whether the person came to prefer a plan that follows when what it follows was over: no window of it will open, so
+    /// this plan tells what it has gathered.
+    fn follows_nothing(&self, preferred: &Plan, of: &Of<'_>) -> bool {
+        let Some(follows) = preferred.follows.as_ref().filter(|_| self.plan.follows.is_none()) else {
+            return false;
+        };
+        let mut followed = follows.plans.iter().filter_map(|name| self.catalogue.plans.by_name.get(name));
+        let is_coming = |first: &Plan| of.entry.waits(first.channel) && self.is_open(first, None, of.day);
+        preferred.channel == self.plan.channel
+            && !self.is_open(preferred, None, of.day)
+            && !followed.any(is_coming)
+    }
+
+    /// Whether one of the windows is the one that is wanted.
+    fn holds(&self, wanted: &Wanted, day: Day) -> bool {
+        let gathers = self.plan.follows.is_some() && self.plan.key.is_empty();
+        gathers || self.open.iter().any(|window| wanted.key == window.key) || self.is_last_place(wanted, day)
     }
 }

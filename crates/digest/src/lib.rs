@@ -18,6 +18,7 @@ pub mod news;
 pub mod facts;
 mod live;
 mod needs;
+mod newer;
 
 pub mod decide;
 

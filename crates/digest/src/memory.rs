@@ -2,9 +2,11 @@
 //! of the compacted topic `windows`; it changes only when a turn has been committed.
 //!
 //! Millions of windows are open at once, so a record is one allocation, its key and itself in few bytes ([`packed`]);
-//! names that come again and again are kept once ([`names`]). [`index`] finds a record, [`queue`] says who is due. A turn
+//! names that come again and again are kept once ([`names`]). [`index`] finds a record, [`queue`] says who is due,
+//! [`ahead`] who goes first all the same. A turn
 //! gets copies, decoded.
 
+mod ahead;
 mod bytes;
 mod due;
 mod index;
@@ -16,7 +18,7 @@ mod queue;
 mod tests;
 
 use std::{
-    collections::{BTreeMap, hash_map::RandomState},
+    collections::{BTreeMap, BTreeSet, hash_map::RandomState},
     hash::BuildHasher as _,
 };
 
@@ -26,6 +28,7 @@ use model::{
     person::{Owed, PersonRecord},
 };
 
+use ahead::Ahead;
 use index::Index;
 use names::Names;
 use queue::Queue;
@@ -47,6 +50,8 @@ pub struct Memory {
     names: Names,
     hasher: RandomState,
     windows: usize,
+    /// Who goes first, and who waits.
+    pub ahead: Ahead,
     /// When it was last counted how many windows are due.
     due_counted: Option<Millis>,
     /// Marks named by a committed turn that the store may not have.
@@ -108,7 +113,10 @@ impl Memory {
     pub fn put(&mut self, key: &PersonKey, record: Option<&PersonRecord>) -> anyhow::Result<()> {
         match record {
             Some(record) => self.remember(key, record)?,
-            None => self.forget(key),
+            None => {
+                self.ahead.forget(key);
+                self.forget(key);
+            }
         }
         // The first of the queue has to hold: it is when this partition wants a turn.
         self.queue.tidy(&self.slots);
@@ -126,7 +134,7 @@ impl Memory {
         };
         self.windows -= self.windows_of(place, length);
         self.windows += record.windows.len();
-        let due = record.next_due().map_or(NEVER, |at| at.0);
+        let due = record.next_due().map_or(NEVER, |at| self.ahead.held_back(key, at.0));
         let Some(slot) = self.slots.get_mut(place as usize) else { return Ok(()) };
         let moved = due != slot.due;
         *slot = Slot { due, bytes: bytes.into_boxed_slice() };
@@ -188,15 +196,20 @@ impl Memory {
         self.queue.first().map(Millis)
     }
 
-    /// Who is due at an instant, the longest overdue first. They stay due until another record is put.
+    /// Who is due at an instant: first those for whom something urgent is, then the longest overdue. They stay due until
+    /// another record is put.
     pub fn due_at(&mut self, at: Millis, most: usize) -> anyhow::Result<Vec<PersonKey>> {
+        let mut first = self.ahead.due_at(at, most);
         let mut due = Vec::new();
         for (at, place) in self.queue.due_at(at.0, most, &self.slots) {
             due.push((at, self.names.read_key(self.bytes(place)).context("a key in memory")?));
         }
         // By name where the instant is the same: a slot says nothing, and after a restart it is another one.
         due.sort_unstable();
-        Ok(due.into_iter().map(|(_, key)| key).collect())
+        let urgent: BTreeSet<PersonKey> = first.iter().cloned().collect();
+        first.extend(due.into_iter().map(|(_, key)| key).filter(|key| !urgent.contains(key)));
+        first.truncate(most);
+        Ok(first)
     }
 
     pub fn len(&self) -> usize {

@@ -12,6 +12,7 @@ pub struct DigestMetrics {
     pub windows_closed_total: IntCounterVec,
     pub readys_total: IntCounterVec,
     pub quarantined_total: IntCounterVec,
+    pub idle_closings_total: IntCounterVec,
     pub lateness_seconds: prometheus::HistogramVec,
 }
 
@@ -47,6 +48,12 @@ impl DigestMetrics {
                 "tidings_digest_quarantined_total",
                 "Records of pending and inbox that could not be read.",
                 &[],
+            )?,
+            idle_closings_total: metrics.counter(
+                "tidings_digest_idle_closings_total",
+                "Closings of a window that closes again and again, tells nothing and ends nothing, by plan; the \
+                 person's windows wait up to a minute then. Should stay at zero.",
+                &["plan"],
             )?,
             lateness_seconds: metrics.seconds(
                 "tidings_digest_lateness_seconds",

@@ -17,7 +17,7 @@ pub(crate) fn profile(news: &[News], record: Option<&PersonRecord>, catalogue: &
         News::Seen { .. } => catalogue.plans.ask_habits(),
         News::Delivered(_) => true,
         News::Profile => record.is_some(),
-        News::Read { .. } | News::ByHand { .. } => false,
+        News::Read { .. } | News::ByHand { .. } | News::Erased => false,
     })
 }
 

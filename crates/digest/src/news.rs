@@ -9,7 +9,7 @@ use topic::{NewRecord, Record};
 use wire::{
     Announcement,
     inbox::Inbox,
-    quarantined::{self, Unusable},
+    quarantined::{self, Quarantined, Unusable},
     topics,
 };
 
@@ -37,6 +37,8 @@ pub enum News {
         at: Millis,
     },
     Delivered(Box<Delivery>),
+    /// The person was erased.
+    Erased,
     /// The person read or cleared something.
     Read {
         at: Millis,
@@ -78,7 +80,9 @@ pub fn read(records: &[Record], have_badges: bool, now: Millis) -> anyhow::Resul
 
 fn announced(read: &mut Read, pending: wire::pending::Pending) {
     for announcement in pending.announcements {
-        let Announcement { person, day, rows, kinds, windows, full: _ } = announcement;
+        let Announcement { person, day, rows, kinds, windows, full } = announcement;
+        // What was not written takes no room: else it would take that of what is urgent.
+        let rows = if full { 0 } else { rows };
         let key = (pending.tenant.clone(), person);
         read.of.entry(key).or_default().push(News::Announced { day, rows, kinds, windows });
     }
@@ -94,6 +98,7 @@ fn heard(read: &mut Read, inbox: Inbox) {
             ((delivery.tenant.clone(), delivery.person.clone()), News::Delivered(delivery))
         }
         Inbox::Seen { tenant, person, surface, at } => ((tenant, person), News::Seen { surface, at }),
+        Inbox::Erased { tenant, person, at: _ } => ((tenant, person), News::Erased),
         Inbox::ByHand { tenant, person, act, plan, key, at } => {
             ((tenant, person), News::ByHand { act, plan, key, at })
         }
@@ -110,12 +115,23 @@ fn quarantined(record: &Record, reason: &str, now: Millis) -> anyhow::Result<New
         key: &record.key,
         value: record.value.as_deref(),
     };
-    let aside = quarantined::of_record(unusable, reason, GROUP, now).with_headers(&record.headers);
+    aside(&quarantined::of_record(unusable, reason, GROUP, now).with_headers(&record.headers))
+}
+
+/// What is put aside of a Ready that could not be written: it lies nowhere, so it cannot be put back.
+pub fn unwritten(partition: u32, key: &[u8], reason: &str, now: Millis) -> anyhow::Result<NewRecord> {
+    let (topic, offset, value) = (topics::READY, u64::MAX, None);
+    let nowhere = Unusable { topic, partition, offset, appended: now, key, value };
+    aside(&Quarantined { cut: true, ..quarantined::of_record(nowhere, reason, GROUP, now) })
+}
+
+fn aside(aside: &Quarantined) -> anyhow::Result<NewRecord> {
+    let (key, value) = quarantined::keyed(aside)?;
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),
         partition: 0,
-        key: record.key.clone(),
-        value: Some(quarantined::encode(&aside)?),
+        key,
+        value: Some(value),
         headers: Vec::new(),
     })
 }

@@ -11,8 +11,10 @@ use async_trait::async_trait;
 use catalogue::{Catalogue, truth};
 use live::{Live, PERSONS_AT_ONCE};
 use model::{
-    Cell, Day, Millis, Person, Row, State, Tenant, Value,
+    Day, Millis, Person, PlanName, Row, State, Tenant,
     civil::Zones,
+    delivery::{Delivery, Outcome},
+    edition::Editions,
     entry::DayKey,
     fault::{self, Fault},
     limits::{TURN_CLOSINGS_MAX, TURN_ROWS_MAX},
@@ -30,7 +32,7 @@ use topic::{
     Batch, Membership, Mode, NewRecord, Record, Topics,
     drive::{Drive, Work, drive},
 };
-use wire::topics;
+use wire::{Inbox, topics};
 
 use crate::{
     config::{Config, GROUP},
@@ -38,7 +40,7 @@ use crate::{
     facts::{Facts, Known, day_key, days_to_read},
     memory::{Memory, PersonKey, Records},
     metrics::DigestMetrics,
-    needs,
+    needs, newer,
     news::{self, News},
 };
 
@@ -50,6 +52,8 @@ pub struct Ports {
     /// Who knows whether somebody is connected.
     pub live: Arc<dyn Live>,
     pub catalogue: Arc<Catalogue>,
+    /// Which edition that is.
+    pub editions: Editions,
     pub zones: Zones,
     pub partitions: Partitions,
     pub clock: Clock,
@@ -101,7 +105,7 @@ impl Work for Digest {
                 .with_context(|| format!("{}[{partition}] at offset {}", topics::WINDOWS, record.offset))?;
             let key = (tenant, person);
             memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
-            memory.put(&key, Some(&record))?;
+            remember(&mut memory, &key, Some(&record), &self.ports.catalogue.plans)?;
         }
         self.partitions.insert(partition, memory);
         self.gauge(partition);
@@ -118,6 +122,10 @@ impl Work for Digest {
         self.partitions.get(&partition).and_then(Memory::next_due).map(|at| at.0)
     }
 
+    fn urgently_due(&self, partition: u32) -> Option<i64> {
+        self.partitions.get(&partition).and_then(|memory| memory.ahead.first()).map(|at| at.0)
+    }
+
     fn reads_first(&self) -> bool {
         !fault::planted(Fault::ClosesUnread)
     }
@@ -129,6 +137,9 @@ impl Work for Digest {
         self.gauge_due(batch.partition, now);
         let memory = self.partitions.entry(batch.partition).or_default();
         let read = news::read(&batch.records, self.ports.catalogue.plans.have_badges(), now)?;
+        if newer::announced(&read.of, &self.ports.catalogue) {
+            newer::wait(&batch.records, &self.ports.editions, now)?;
+        }
         self.ports.metrics.quarantined_total.with_label_values::<&str>(&[]).inc_by(read.rejects.len() as u64);
         let due = closing.map(|at| memory.due_at(Millis(at), TURN_CLOSINGS_MAX)).transpose()?;
         let mut due = due.unwrap_or_default();
@@ -138,14 +149,17 @@ impl Work for Digest {
         let acknowledged = &memory.acknowledged;
         let deciding = Deciding { facts: &facts, acknowledged, catalogue, zones, now, closing };
         let decided = deciding.decide(&read.of, &due);
-        note_full_days(&self.ports, &decided.full).await?;
+        if newer::gone(&decided, &facts.records, catalogue) {
+            newer::wait(&batch.records, &self.ports.editions, now)?;
+        }
+        note_full_days(&self.ports, &decided).await?;
         write_marks(&self.ports, &decided.marks).await?;
         let mut records = read.rejects;
         for (key, record) in decided.records.iter().filter(|(key, _)| !decided.hints.contains(*key)) {
             records.push(window_record(key, record, self.ports.partitions, now)?);
         }
         for ready in &decided.ready {
-            records.push(ready_record(ready, self.ports.partitions)?);
+            records.extend(ready_records(ready, self.ports.partitions, now)?);
         }
         self.decided.insert(batch.partition, decided);
         Ok(records)
@@ -158,10 +172,24 @@ impl Work for Digest {
         self.count(&decided, now);
         let memory = self.partitions.entry(partition).or_default();
         memory.acknowledged.clear();
+        let plans = &self.ports.catalogue.plans;
+        for (key, plan) in &decided.idle {
+            let before = if decided.records.contains_key(key) { None } else { memory.get(key)? };
+            let next = decided.records.get(key).or(before.as_ref()).and_then(PersonRecord::next_due);
+            if memory.ahead.idle(key, next, now) {
+                note_idle(&self.ports.metrics, key, plan);
+                if let Some(record) = &before {
+                    remember(memory, key, Some(record), plans)?;
+                }
+            }
+        }
         for (key, record) in decided.records {
             // What was owed when the turn began is acknowledged in it, so all of this is new.
             memory.unwritten.extend(record.owed.iter().map(|owed| (key.clone(), owed.clone())));
-            memory.put(&key, (!record.is_spent(now)).then_some(&record))?;
+            if !decided.idle.contains_key(&key) {
+                memory.ahead.release(&key);
+            }
+            remember(memory, &key, (!record.is_spent(now)).then_some(&record), plans)?;
         }
         self.gauge(partition);
         self.write_owed(partition).await
@@ -214,6 +242,27 @@ impl Digest {
             gauge.set(i64::try_from(due).unwrap_or(i64::MAX));
         }
     }
+}
+
+/// Puts a record in memory, and knows when something urgent is due for its person.
+fn remember(
+    memory: &mut Memory,
+    key: &PersonKey,
+    record: Option<&PersonRecord>,
+    plans: &Plans,
+) -> anyhow::Result<()> {
+    let is_urgent = |window: &&Window| plans.by_name.get(&window.plan).is_some_and(|plan| plan.urgent);
+    let windows = record.map_or(&[][..], |record| &record.windows);
+    memory.ahead.set_urgent(key, windows.iter().filter(is_urgent).map(|window| window.due).min());
+    memory.put(key, record)
+}
+
+/// A rule that opens what is due at once, again and again, is a fault of ours: nobody else may feel it.
+fn note_idle(metrics: &DigestMetrics, (tenant, person): &PersonKey, plan: &PlanName) {
+    metrics.idle_closings_total.with_label_values(&[plan.as_str()]).inc();
+    // Ids of people are not for the log; who looks for one can make the same of theirs.
+    let person = wire::key::print(tenant, person);
+    tracing::warn!(%plan, person, "a window closes again and again and tells nothing; it waits up to a minute now");
 }
 
 async fn write_marks(ports: &Ports, marks: &[(PersonKey, Owed)]) -> anyhow::Result<()> {
@@ -374,17 +423,15 @@ fn wanted<'a>(days: impl Iterator<Item = (&'a DayKey, &'a Vec<Row>)>) -> Wanted 
 }
 
 /// Tells fan-out, in the house's notes of the person, that a day takes no more rows.
-async fn note_full_days(ports: &Ports, full: &[(PersonKey, Day)]) -> anyhow::Result<()> {
-    if full.is_empty() {
+async fn note_full_days(ports: &Ports, decided: &Decided) -> anyhow::Result<()> {
+    if decided.full.is_empty() && decided.shut.is_empty() {
         return Ok(());
     }
-    let states = full.iter().map(|((tenant, person), day)| {
-        let mut state = State::default();
-        // The version is the day itself: a later day wins, whoever writes first.
-        let cell = Cell { version: i64::from(day.0), value: Some(Value::Number(f64::from(day.0))) };
-        state.set(notes::FULL_DAY, cell);
-        (StateKey::Notes(tenant.clone(), person.clone()), state)
-    });
+    let full = decided.full.iter().map(|(key, day)| (key, notes::full(*day)));
+    let shut = decided.shut.iter().map(|(key, day)| (key, notes::shut(*day)));
+    let states = full.chain(shut);
+    let states =
+        states.map(|((tenant, person), state)| (StateKey::Notes(tenant.clone(), person.clone()), state));
     ports.store.merge(states.collect()).await.context("full days")
 }
 
@@ -404,12 +451,27 @@ fn window_record(
     })
 }
 
-fn ready_record(ready: &Ready, partitions: Partitions) -> anyhow::Result<NewRecord> {
-    Ok(NewRecord {
-        topic: topics::READY.into(),
-        partition: partitions.of_person(&ready.tenant, &ready.person),
-        key: wire::key::person(&ready.tenant, &ready.person),
-        value: Some(wire::ready::encode(ready)?),
+/// A Ready on its way. One that cannot be written would stop its partition: it is refused in the sender's stead, and put
+/// aside, so that its entries have a fate and a person looks.
+fn ready_records(ready: &Ready, partitions: Partitions, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
+    let (partition, key) =
+        (partitions.of_person(&ready.tenant, &ready.person), wire::key::person(&ready.tenant, &ready.person));
+    let record = |topic: &str, value| NewRecord {
+        topic: topic.into(),
+        partition,
+        key: key.clone(),
+        value: Some(value),
         headers: Vec::new(),
-    })
+    };
+    let error = match wire::ready::encode(ready) {
+        Ok(value) => return Ok(vec![record(topics::READY, value)]),
+        Err(error) => error,
+    };
+    tracing::error!(ready = %ready.id, plan = %ready.plan, %error, "a Ready cannot be written; its entries end as refused");
+    let refused = Delivery::of(ready, now, Outcome::Refused { left: Vec::new() });
+    let refused = Inbox::Delivery(Box::new(refused));
+    let reason =
+        format!("{} of `{}` cannot be written, its entries end as refused: {error}", ready.id, ready.plan);
+    let aside = news::unwritten(partition, &key, &reason, now)?;
+    Ok(vec![record(topics::INBOX, wire::inbox::encode(&refused)?), aside])
 }

@@ -1,6 +1,7 @@
 //! Tests of the room on the embedded engines: what lies on `ready`, in days and in `quarantine` after it.
 
 mod counting;
+mod editions;
 mod needs;
 mod ranks;
 
@@ -8,13 +9,14 @@ use std::sync::Arc;
 
 use catalogue::Catalogue;
 use model::{
-    Because, Cell, Channel, Crowd, Enrolment, Entry, EntryKey, EventKey, Fact, Fate, Kind, Millis, Person,
+    Because, Channel, Crowd, Enrolment, Entry, EntryKey, EventKey, Fact, Fate, Kind, Millis, Person,
     PlanName, Reason, Row, State, SubjectRef, Tenant, Value, Why,
     civil::Zones,
     delivery::{Delivery, Outcome},
+    edition::Editions,
     entry::DayKey,
     fold::fold,
-    limits::{DAY_ROWS_FULL, TURN_ROWS_MAX},
+    limits::{DAY_ROWS_FULL, DAY_ROWS_SHUT, TURN_ROWS_MAX},
     partition::Partitions,
     person::{Act, mutes, notes, profile},
     ready::Ready,
@@ -85,6 +87,7 @@ struct World {
     shutdown: Shutdown,
     topics: Arc<dyn Topics>,
     store: Arc<counting::Counting>,
+    editions: Editions,
     room: Option<tokio::task::JoinHandle<anyhow::Result<()>>>,
 }
 
@@ -121,7 +124,8 @@ impl World {
         ];
         topics.declare(&specs).await.unwrap();
         let (quiet, shutdown) = (Quiet::default(), Shutdown::default());
-        let mut world = Self { _dir: dir, clock, quiet, shutdown, topics, store, room: None };
+        let editions = Editions::new(editions::OWN, editions::OWN, editions::WAIT_MS);
+        let mut world = Self { _dir: dir, clock, quiet, shutdown, topics, store, editions, room: None };
         world.known(&ann()).await;
         world.start();
         world
@@ -141,6 +145,7 @@ impl World {
         let ports = Ports {
             live: Arc::new(live::Unasked),
             partitions: Partitions::USUAL,
+            editions: self.editions.clone(),
             topics: self.topics.clone(),
             store: self.store.clone(),
             catalogue: Arc::new(catalogue(CATALOGUE)),
@@ -645,10 +650,15 @@ async fn that_a_day_is_full_is_noted_of_the_person() {
     world.settle().await;
     let of = [StateKey::Notes(tenant(), ann()), StateKey::Person(tenant(), ann())];
     let states = world.store.states(&of).await.unwrap();
-    let day = Value::Number(f64::from(key.day().0));
-    let cell = Cell { version: i64::from(key.day().0), value: Some(day) };
-    assert_eq!(states[0].cells.get(notes::FULL_DAY), Some(&cell));
-    assert_eq!(states[1].cells.get(notes::FULL_DAY), None);
+    assert!(notes::is_full(&states[0], key.day()) && !notes::is_shut(&states[0], key.day()));
+    assert!(!notes::is_full(&states[1], key.day()));
+    // The next day does not take its place.
+    let next = EntryKey { occurred: key.occurred.plus(-model::limits::DAY_MS), event: key.event };
+    world.announce(&ann(), Kind::new("work_out").unwrap(), next, DAY_ROWS_SHUT).await;
+    world.settle().await;
+    let states = world.store.states(&of).await.unwrap();
+    assert!([key.day(), next.day()].iter().all(|day| notes::is_full(&states[0], *day)));
+    assert!(notes::is_shut(&states[0], next.day()) && !notes::is_shut(&states[0], key.day()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,6 @@
 //! What can be set about the fan-out, and what is fixed.
 
-use model::limits::SLICE_PERSONS_MAX;
+use model::limits::{DAY_LIFE_MS, DAY_MS, LATE_MS_MAX, SLICE_PERSONS_MAX, WINDOWS_PER_PERSON_MAX};
 
 /// The group under which it reads `events`.
 pub const GROUP: &str = "fanout";
@@ -29,14 +29,25 @@ pub const PROFILES_AT_ONCE: usize = 250;
 /// Times that a crowd is asked again before the turn is given up.
 pub const BUSY_TRIES_MAX: u32 = 4;
 
+/// A clock so far ahead of what is read is not believed by itself. No day expires sooner after its record.
+pub const FAR_MS: i64 = DAY_MS;
+
 /// Persons that one record of `pending` announces.
 pub const ANNOUNCED_MAX: usize = 500;
+/// Bytes that they may take.
+pub const ANNOUNCED_BYTES_MAX: usize = 512 * 1024;
+/// Windows that one announcement names, of those that plans tell apart.
+pub const WINDOWS_NAMED_MAX: usize = 64;
 
 // Law 13: of a large audience never more than one slice is in hand. The loop of events beside it holds as much
 // at most: what is on the sheet, what was just found for it, and what is being found.
 const OF_EVENTS: usize = SHEET_ROWS_MAX + (EVENTS_AT_ONCE + 1) * INLINE_PERSONS_MAX;
 const _: () = assert!(OF_EVENTS <= SLICE_PERSONS_MAX);
+const _: () = assert!(FAR_MS < DAY_LIFE_MS - DAY_MS - LATE_MS_MAX);
 const _: () = assert!(ANNOUNCED_MAX <= wire::LIST_MAX);
+const _: () = assert!(
+    WINDOWS_NAMED_MAX >= WINDOWS_PER_PERSON_MAX && ANNOUNCED_BYTES_MAX < wire::RECORD_BYTES_MAX / 4 * 3
+);
 const _: () = assert!(CROWDS_OF_SLICE_MAX <= wire::LIST_MAX);
 
 /// Settings of the fan-out.

@@ -12,15 +12,18 @@
 //! # Tour
 //!
 //! [`read`] makes events and slices of records; [`reach`] says whom an event is for; [`search`] goes through
-//! the crowds of a slice; [`sheet`] turns those who were found into rows and announcements; [`mod@run`] is
+//! the crowds of a slice; `whereabouts` sees who moved away from theirs; [`sheet`] turns those who were found into rows and announcements; [`mod@run`] is
 //! the only place that waits.
 
 pub mod config;
 
+mod newer;
 pub mod reach;
 pub mod read;
+mod records;
 pub mod search;
 pub mod sheet;
+mod whereabouts;
 
 pub mod metrics;
 pub mod run;

@@ -13,6 +13,7 @@ pub struct FanoutMetrics {
     rows: IntCounterVec,
     passed_over: IntCounterVec,
     quarantined: IntCounterVec,
+    older: IntCounterVec,
 }
 
 const NO_LABELS: &[&str] = &[];
@@ -34,7 +35,9 @@ impl FanoutMetrics {
             )?,
             rows: metrics.counter(
                 "tidings_fanout_rows_total",
-                "Rows for persons: written into their day, or only counted because the day is full.",
+                "Rows for persons: written into their day, or only counted because the day is full. Of days that \
+                 are full, those that are urgent count again: urgent (they had room of their own), or urgent_full \
+                 (that is used up as well, and an alert was not told).",
                 &["outcome"],
             )?,
             passed_over: metrics.counter(
@@ -50,6 +53,13 @@ impl FanoutMetrics {
                  Should stay at zero: only our own rooms write these topics.",
                 NO_LABELS,
             )?,
+            older: metrics.counter(
+                "tidings_fanout_older_total",
+                "Events and slices that a newer edition of the catalogue wrote and this process told by its own, \
+                 since nobody came with the newer one in time. They lie in quarantine as well: put back, they \
+                 tell whom this one did not know.",
+                NO_LABELS,
+            )?,
         })
     }
 
@@ -63,6 +73,10 @@ impl FanoutMetrics {
         self.slices.with_label_values(&["told"]).inc_by(read.told.len() as u64);
         self.slices.with_label_values(&["expired"]).inc_by(read.expired);
         self.quarantined.with_label_values(NO_LABELS).inc_by(read.rejects.len() as u64);
+    }
+
+    pub(crate) fn older(&self, records: usize) {
+        self.older.with_label_values(NO_LABELS).inc_by(records as u64);
     }
 
     pub(crate) fn begun(&self, slices: usize) {
@@ -84,6 +98,8 @@ impl FanoutMetrics {
     pub(crate) fn told(&self, counts: Counts) {
         self.rows.with_label_values(&["written"]).inc_by(counts.rows);
         self.rows.with_label_values(&["full"]).inc_by(counts.full);
+        self.rows.with_label_values(&["urgent"]).inc_by(counts.urgent);
+        self.rows.with_label_values(&["urgent_full"]).inc_by(counts.urgent_full);
         self.passed_over.with_label_values(&["erased"]).inc_by(counts.erased);
     }
 }

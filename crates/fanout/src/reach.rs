@@ -6,7 +6,6 @@ use std::{collections::BTreeMap, slice};
 use catalogue::{Audience, Catalogue, KindDef, SUBJECT, windows::Thing};
 use model::{
     Because, Cell, Crowd, Entry, Event, Kind, Millis, Person, Place, Reason, Slice, State, SubjectRef, Value,
-    place,
 };
 use store::StateKey;
 use wire::replay::Again;
@@ -24,6 +23,8 @@ pub struct Reach {
     pub named: Sheet,
     /// The crowds of everybody else, each slice at its beginning.
     pub slices: Vec<Slice>,
+    /// Whom it lists, if they are more than are told at once.
+    pub listed: Option<Slice>,
 }
 
 /// The state of the subject of an event, if it must be asked: an event need not state every field, and the
@@ -37,7 +38,7 @@ pub fn unstated(event: &Event, catalogue: &Catalogue) -> Option<StateKey> {
 
 /// Whom an event is for, with the state of its subject as it is known. Of an event that is there once more only
 /// what was known when it occurred: whom a later word brought is told of what came after it.
-pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue) -> Reach {
+pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue, inline: usize) -> Reach {
     let Heard { what: event, again } = heard;
     let then;
     let known = match again {
@@ -49,6 +50,7 @@ pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue) -> Reac
     };
     let mut named = Sheet::default();
     let mut crowds: BTreeMap<Crowd, Vec<Kind>> = BTreeMap::new();
+    let mut listed = Vec::new();
     let mut carried = carried(event);
     for field in kinds(event, catalogue).flat_map(|kind| catalogue.window_fields(kind)) {
         if let Some(cell) = cell(event, field, known) {
@@ -93,12 +95,32 @@ pub fn reach(heard: &Heard<Event>, known: &State, catalogue: &Catalogue) -> Reac
                     tell(Because::Mutual(one), &other);
                 }
             }
+            Audience::Listed if event.persons.len() > inline => listed.push(kind.name.clone()),
             Audience::Listed => {
                 event.persons.iter().for_each(|listed| tell(Because::Listed(listed.score), &listed.person));
             }
         }
     }
-    Reach { named, slices: slices(&carried, crowds) }
+    let listed = (!listed.is_empty()).then(|| Slice {
+        event: Event { persons: event.persons.clone(), ..carried.clone() },
+        kinds: listed,
+        crowds: Vec::new(),
+        from: None,
+    });
+    Reach { named, slices: slices(&carried, crowds), listed }
+}
+
+/// Whom a slice lists itself.
+pub fn listed(slice: &Slice, again: Option<&Again>, catalogue: &Catalogue) -> Sheet {
+    let mut sheet = Sheet::default();
+    let kinds = slice.kinds.iter().filter_map(|kind| catalogue.kinds.get(kind));
+    for kind in kinds.filter(|kind| kind.to == Audience::Listed) {
+        for one in &slice.event.persons {
+            let because = Because::Listed(one.score);
+            sheet.add(way(&slice.event, again, kind, because, catalogue), [one.person.clone()]);
+        }
+    }
+    sheet
 }
 
 /// Why the members of a crowd are told of an event under a kind, and where they must be for it. `None` if
@@ -109,9 +131,9 @@ pub fn why(kind: &KindDef, crowd: &Crowd, event: &Event) -> Option<(Because, Opt
             Some((Because::Follows(target.clone()), None))
         }
         (Crowd::Everyone, Audience::Everyone) => Some((Because::Everyone, None)),
-        (Crowd::Cell(cell), Audience::Near { field, within_km }) => match event.state.get(field)? {
+        (Crowd::Cell(_), Audience::Near { field, within_km }) => match event.state.get(field)? {
             Value::Place(middle) => {
-                Some((Because::Near, Some(Circle { cell: *cell, middle: *middle, within_km: *within_km })))
+                Some((Because::Near, Some(Circle { middle: *middle, within_km: *within_km })))
             }
             _ => None,
         },
@@ -133,7 +155,10 @@ pub fn way(
     let reason = Reason { kind: kind.name.clone(), because };
     let (subject, actor) = (event.subject.clone(), event.actor.clone());
     let entry = Entry { key: event.entry_key(), reason, subject, actor };
-    Way { tenant: event.tenant.clone(), entry, windows, actor_told: kind.actor_told, again: again.cloned() }
+    let plans = &catalogue.plans.by_name;
+    let urgent = kind.plans.iter().filter_map(|name| plans.get(name)).any(|plan| plan.urgent);
+    let (tenant, actor_told, again) = (event.tenant.clone(), kind.actor_told, again.cloned());
+    Way { tenant, entry, windows, urgent, actor_told, again }
 }
 
 /// What was known by an instant, as far as the versions say.
@@ -145,20 +170,19 @@ fn as_of(known: &State, at: Millis) -> State {
 /// Where somebody must be who was found in a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Circle {
-    cell: place::Cell,
     middle: Place,
     within_km: f64,
 }
 
 impl Circle {
-    /// Whether somebody at this place is told. Who is not in the cell has moved away from it: if they are
-    /// near still, they are found where they are now.
+    /// Whether somebody at this place is told. Whoever moves may be found in the cell that they left alone, or in
+    /// both: it is the place that counts, and twice is one row.
     pub fn holds(&self, place: Option<Place>) -> bool {
-        place.is_some_and(|at| at.is_in(self.cell) && at.distance_km(self.middle) <= self.within_km)
+        place.is_some_and(|at| at.distance_km(self.middle) <= self.within_km)
     }
 }
 
-/// The event as slices carry it: without whom it lists, and of its fields only those that are asked again
+/// The event as slices carry it: without whom it lists (but the slice that tells those), and of its fields only those that are asked again
 /// with each slice. So a slice is small, whatever was stated.
 fn carried(event: &Event) -> Event {
     Event {

@@ -83,7 +83,7 @@ fn has_expired(event: &Event, now: Millis) -> bool {
     event.entry_key().day().expires() <= now
 }
 
-fn quarantined(record: &Record, reason: String, now: Millis) -> Result<NewRecord, WireError> {
+pub(crate) fn quarantined(record: &Record, reason: String, now: Millis) -> Result<NewRecord, WireError> {
     let unusable = Unusable {
         topic: &record.topic,
         partition: record.partition,
@@ -93,12 +93,12 @@ fn quarantined(record: &Record, reason: String, now: Millis) -> Result<NewRecord
         value: record.value.as_deref(),
     };
     let quarantined = wire::quarantined::of_record(unusable, reason, GROUP, now);
-    let value = Some(wire::quarantined::encode(&quarantined.with_headers(&record.headers))?);
+    let (key, value) = wire::quarantined::keyed(&quarantined.with_headers(&record.headers))?;
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),
         partition: 0,
-        key: record.key.clone(),
-        value,
+        key,
+        value: Some(value),
         headers: Vec::new(),
     })
 }

@@ -8,10 +8,12 @@ use async_trait::async_trait;
 use catalogue::Catalogue;
 use futures::{StreamExt as _, future, stream, stream::FuturesUnordered};
 use model::{
-    Crowd, Event, Millis, Person, Place, Slice, State, Tenant,
+    Crowd, Event, Millis, Person, Slice, State, Tenant,
+    edition::{Edition, Editions},
     fault::{self, Fault},
     partition::Partitions,
     person::profile,
+    place,
 };
 use runtime::{Clock, Quiet, Shutdown, crash, retry};
 use store::{DayRows, StateKey, Store, StoreError};
@@ -24,14 +26,16 @@ use wire::{replay::Again, topics};
 
 use crate::{
     config::{
-        BUSY_TRIES_MAX, Config, EVENTS_AT_ONCE, GROUP, PARTS_OF_SLICE, PROFILES_AT_ONCE, SHEET_ROWS_MAX,
-        SLICES_GROUP, Sizes,
+        BUSY_TRIES_MAX, Config, EVENTS_AT_ONCE, FAR_MS, GROUP, PARTS_OF_SLICE, PROFILES_AT_ONCE,
+        SHEET_ROWS_MAX, SLICES_GROUP, Sizes,
     },
     metrics::FanoutMetrics,
-    reach,
+    newer, reach,
     read::{self, Heard},
+    records::{pending_records, slice_record},
     search::Search,
-    sheet::{Announced, Resolved, Sheet, announce},
+    sheet::{Resolved, Sheet},
+    whereabouts::{self, Whereabouts},
 };
 
 /// What the room works with.
@@ -40,6 +44,8 @@ pub struct Ports {
     pub topics: Arc<dyn Topics>,
     pub store: Arc<dyn Store>,
     pub catalogue: Arc<Catalogue>,
+    /// Which edition that is.
+    pub editions: Editions,
     pub partitions: Partitions,
     pub clock: Clock,
     pub quiet: Quiet,
@@ -83,8 +89,8 @@ struct Events(Fanout);
 #[async_trait]
 impl Work for Events {
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
-        let now = Millis(self.0.ports.clock.now());
-        let (mut records, mut of_turn) = (batch.records.iter(), Vec::new());
+        let now = self.0.believed(batch).await?;
+        let (mut records, mut of_turn) = (batch.records.iter(), self.0.aside(batch)?);
         while !records.as_slice().is_empty() {
             let read = read::events(&mut records, now)?;
             self.0.ports.metrics.events(&read);
@@ -101,10 +107,11 @@ struct Slices(Fanout);
 #[async_trait]
 impl Work for Slices {
     async fn turn(&mut self, batch: &Batch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
-        let now = Millis(self.0.ports.clock.now());
+        let now = self.0.believed(batch).await?;
+        let mut of_turn = self.0.aside(batch)?;
         let read = read::slices(&batch.records, now)?;
         self.0.ports.metrics.slices(&read);
-        let mut of_turn = read.rejects;
+        of_turn.extend(read.rejects);
         for slice in read.told {
             of_turn.extend(self.0.tell_slice(slice, now).await?);
         }
@@ -120,6 +127,38 @@ struct Fanout {
 }
 
 impl Fanout {
+    /// What a slice is written with.
+    fn of_house(&self) -> (Partitions, Option<Edition>) {
+        (self.ports.partitions, self.ports.editions.own())
+    }
+
+    /// What is put aside of a batch because a newer edition wrote it; fails while that one is waited for.
+    fn aside(&self, batch: &Batch) -> anyhow::Result<Vec<NewRecord>> {
+        let now = Millis(self.ports.clock.now());
+        let aside = newer::aside(&batch.records, &self.ports.editions, now)?;
+        self.ports.metrics.older(aside.len());
+        Ok(aside)
+    }
+
+    /// The time. A clock that has run ahead would have living days expire, so one that is far from what it reads is
+    /// believed only if the log goes on to about there; else the newest record in hand says what time it is. Where the
+    /// house was away for so long, an expired event is then told to days that nobody reads any more.
+    async fn believed(&self, batch: &Batch) -> anyhow::Result<Millis> {
+        let now = self.ports.clock.now();
+        let newest = batch.records.iter().map(|record| record.appended).max().unwrap_or(now);
+        if now - newest < FAR_MS {
+            return Ok(Millis(now));
+        }
+        let since = self.ports.topics.since(topics::EVENTS, now - FAR_MS).await.context("the log's time")?;
+        let bounds = self.ports.topics.bounds(topics::EVENTS).await.context("the log's ends")?;
+        if since.iter().zip(&bounds).any(|(since, (_, end))| since < end) {
+            return Ok(Millis(now));
+        }
+        let (clock, newest) = (Millis(now), Millis(newest));
+        tracing::warn!(%clock, %newest, "nothing in the log is near this machine's clock: the log's time is taken");
+        Ok(newest)
+    }
+
     /// Tells each event to whom it names and to the first of its crowds, a sheet at a time. Returns the
     /// announcements of the last sheet, and the slices that tell the others.
     async fn tell_events(&self, events: &[Heard<Event>], now: Millis) -> anyhow::Result<Vec<NewRecord>> {
@@ -154,7 +193,7 @@ impl Fanout {
         let mut of_turn = self.tell_sheet(sheet, now).await?;
         self.ports.metrics.begun(slices.len());
         for (slice, again) in &slices {
-            of_turn.push(slice_record(slice, again.as_ref(), self.ports.partitions)?);
+            of_turn.push(slice_record(slice, again.as_ref(), self.of_house())?);
         }
         Ok(of_turn)
     }
@@ -169,8 +208,9 @@ impl Fanout {
         let subject = StateKey::Subject(event.tenant.clone(), event.subject.clone());
         let nothing = State::default();
         let known = known.get(&subject).unwrap_or(&nothing);
-        let reach::Reach { named: mut sheet, slices } = reach::reach(heard, known, &self.ports.catalogue);
-        let (mut room, mut left) = (self.sizes.inline, Vec::new());
+        let reach::Reach { named: mut sheet, slices, listed } =
+            reach::reach(heard, known, &self.ports.catalogue, self.sizes.inline);
+        let (mut room, mut left) = (self.sizes.inline, Vec::from_iter(listed));
         for slice in slices {
             let (mut search, mut few) = (Search::new(slice.clone()), Sheet::default());
             // A crowd that is not done with one part may go on for very long, also if nearly everybody left it.
@@ -192,7 +232,7 @@ impl Fanout {
             return Ok(Vec::new());
         }
         let Resolved { rows, announced, counts } = self.resolve(sheet).await?;
-        let mut announcements = pending_records(announced)?;
+        let mut announcements = pending_records(announced, self.ports.editions.own())?;
         if fault::planted(Fault::AnnouncedFirst) {
             self.announce(std::mem::take(&mut announcements)).await?;
         }
@@ -206,19 +246,12 @@ impl Fanout {
     /// comes next. While parts are written the next ones are made.
     async fn tell_slice(&self, slice: Heard<Slice>, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
         let Heard { what: slice, again } = slice;
+        let mut sheet = reach::listed(&slice, again.as_ref(), &self.ports.catalogue);
         let (mut search, mut all, mut writes) = (Search::new(slice), Vec::new(), FuturesUnordered::new());
         let (mut room, a_part) = (self.sizes.slice, self.sizes.slice.div_ceil(PARTS_OF_SLICE));
         // One part alone first, so that something is written while the others are read.
         let mut most = a_part;
-        while room > 0 {
-            let mut sheet = Sheet::default();
-            let finding = self.find(&mut search, again.as_ref(), most, &mut sheet, |_| false);
-            let found = beside(finding, &mut writes).await?;
-            if found == 0 {
-                break;
-            }
-            room = room.saturating_sub(found);
-            most = room;
+        loop {
             for part in sheet.parts(a_part) {
                 let Resolved { rows, announced, counts } = beside(self.resolve(part), &mut writes).await?;
                 all.extend(announced);
@@ -228,9 +261,21 @@ impl Fanout {
                     if fault::planted(Fault::SliceSkipped) { Ok(()) } else { written }
                 });
             }
+            if room == 0 {
+                break;
+            }
+            sheet = Sheet::default();
+            let finding = self.find(&mut search, again.as_ref(), most, &mut sheet, |_| false);
+            let found = beside(finding, &mut writes).await?;
+            if found == 0 {
+                break;
+            }
+            room = room.saturating_sub(found);
+            most = room;
         }
         // On a thread of its own: this one starts what is still to be written.
-        let encoding = spawn_blocking(move || pending_records(all));
+        let edition = self.ports.editions.own();
+        let encoding = spawn_blocking(move || pending_records(all, edition));
         let announcements =
             beside(async { encoding.await.context("encode announcements")? }, &mut writes).await;
         while let Some(written) = writes.next().await {
@@ -239,7 +284,7 @@ impl Fanout {
         crash::point(crash::STORED);
         let mut of_turn = announcements?;
         match search.rest() {
-            Some(next) => of_turn.push(slice_record(&next, again.as_ref(), self.ports.partitions)?),
+            Some(next) => of_turn.push(slice_record(&next, again.as_ref(), self.of_house())?),
             None => self.ports.metrics.ended(),
         }
         Ok(of_turn)
@@ -286,8 +331,11 @@ impl Fanout {
             persons = self.of_then(&slice.event, crowd, persons).await.context("who was there then")?;
         }
         let places = match crowd {
-            Crowd::Cell(_) => {
-                self.places(&slice.event.tenant, &persons).await.context("places of persons")?
+            Crowd::Cell(cell) => {
+                let tenant = &slice.event.tenant;
+                let places = self.places(tenant, &persons).await.context("places of persons")?;
+                self.leave(tenant, *cell, &persons, &places).await.context("who left a cell")?;
+                places.iter().map(Whereabouts::place).collect()
             }
             Crowd::Followers(_) | Crowd::Everyone => Vec::new(),
         };
@@ -307,8 +355,27 @@ impl Fanout {
     }
 
     /// Where these persons are now.
-    async fn places(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<Vec<Option<Place>>> {
-        self.profiles(tenant, persons, |profile| profile.place(profile::PLACE)).await
+    async fn places(&self, tenant: &Tenant, persons: &[Person]) -> anyhow::Result<Vec<Whereabouts>> {
+        self.profiles(tenant, persons, Whereabouts::of).await
+    }
+
+    /// Takes those out of a cell who moved away from it and did not leave it: their intake died in between, or
+    /// two moves met. They would be asked for at each event.
+    async fn leave(
+        &self,
+        tenant: &Tenant,
+        cell: place::Cell,
+        persons: &[Person],
+        places: &[Whereabouts],
+    ) -> anyhow::Result<()> {
+        let gone: Vec<(Person, &Whereabouts)> = whereabouts::elsewhere(cell, persons, places).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<Person> = gone.iter().map(|(person, _)| person.clone()).collect();
+        let since = self.enrolled(tenant, &Crowd::Cell(cell), &names).await?;
+        let left = whereabouts::left(tenant, cell, gone.into_iter().zip(since));
+        if left.is_empty() { Ok(()) } else { Ok(self.ports.store.enrol(left).await?) }
     }
 
     /// Something of the profiles of these persons.
@@ -430,28 +497,4 @@ async fn patiently<T, F: Future<Output = Result<T, StoreError>>>(
         }
     }
     ask().await
-}
-
-fn pending_records(announced: Vec<Announced>) -> anyhow::Result<Vec<NewRecord>> {
-    let record = |(partition, pending)| {
-        let value = Some(wire::pending::encode(&pending)?);
-        let key = wire::key::partition(partition);
-        Ok(NewRecord { topic: topics::PENDING.into(), partition, key, value, headers: Vec::new() })
-    };
-    announce(announced).into_iter().map(record).collect()
-}
-
-/// A slice lies in the partition of its subject, like the event that it is of.
-fn slice_record(slice: &Slice, again: Option<&Again>, partitions: Partitions) -> anyhow::Result<NewRecord> {
-    let Event { tenant, subject, .. } = &slice.event;
-    let partition = partitions.of_subject(tenant, subject);
-    let value = Some(wire::slice::encode(slice)?);
-    Ok(NewRecord {
-        topic: topics::SLICES.into(),
-        partition,
-        key: wire::key::subject(tenant, subject),
-        value,
-        // As quiet as the event itself.
-        headers: again.map(Again::headers).unwrap_or_default(),
-    })
 }

@@ -3,14 +3,16 @@
 //! Pure: whatever is asked of the store is an argument. A kind's condition is not asked here, nor what
 //! people mute; both are asked at the end, when it matters whether they hold and there is a fate to say so.
 
+use std::borrow::Cow;
+
 use model::{
-    Day, Entry, Kind, Person, Row, State, Tenant, Value, entry::DayKey, partition::Partitions, person::notes,
+    Day, Entry, Kind, Person, Row, State, Tenant, entry::DayKey, partition::Partitions, person::notes,
     window::Wanted,
 };
 use store::{DayRows, StateKey};
 use wire::{Announcement, Pending, replay::Again};
 
-use crate::config::ANNOUNCED_MAX;
+use crate::config::{ANNOUNCED_BYTES_MAX, ANNOUNCED_MAX, WINDOWS_NAMED_MAX};
 
 /// How somebody was found, and the row that they get.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +21,8 @@ pub struct Way {
     pub entry: Entry,
     /// The windows that it belongs to, where a plan tells several apart.
     pub windows: Vec<Wanted>,
+    /// An urgent plan tells it.
+    pub urgent: bool,
     /// Else nobody is told of their own doing.
     pub actor_told: bool,
     /// Whether the event is there once more.
@@ -55,7 +59,10 @@ pub struct Counts {
     pub rows: u64,
     /// Rows that were only counted, since their day is full.
     pub full: u64,
-    /// Persons that were passed over, since they were erased.
+    /// Of both those that are urgent, of days that are full.
+    pub urgent: u64,
+    pub urgent_full: u64,
+    /// Persons that were passed over, since they are erased, or were after all that there is for them.
     pub erased: u64,
 }
 
@@ -116,34 +123,58 @@ impl Sheet {
     pub fn resolve(&self, notes: &[State], partitions: Partitions) -> Resolved {
         let mut resolved = Resolved::default();
         for (of, notes) in self.of_persons().zip(notes) {
-            if notes.flag(notes::ERASED) {
+            let of = self.not_erased(of, notes);
+            if of.is_empty() {
                 resolved.counts.erased += 1;
                 continue;
             }
             let (tenant, person) = (&self.ways[of[0].1].tenant, &of[0].0);
-            let (partition, full) = (partitions.of_person(tenant, person), full_day(notes));
+            let partition = partitions.of_person(tenant, person);
             for of_day in of.chunk_by(|a, b| self.ways[a.1].day() == self.ways[b.1].day()) {
                 let day = self.ways[of_day[0].1].day();
-                let rows = self.rows_of(of_day, |_| true);
-                // Only that very day: a late event for an earlier one still has room there.
-                let full = full == Some(day);
-                let announcement = self.announcement(of_day, person, full);
-                if full {
-                    resolved.counts.full += rows.len() as u64;
-                } else {
-                    resolved.counts.rows += rows.len() as u64;
-                    let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
-                    resolved.rows.push(DayRows { key, rows });
+                if !notes::is_full(notes, day) {
+                    self.tell(of_day, false, partition, &mut resolved);
+                    continue;
                 }
-                let announced = announcement.map(|announcement| Announced {
-                    partition,
-                    tenant: tenant.clone(),
-                    announcement,
-                });
-                resolved.announced.extend(announced);
+                // What is urgent has some room of its own, and says so if that is used up.
+                let (urgent, others): (Vec<_>, Vec<_>) =
+                    of_day.iter().cloned().partition(|(_, way)| self.ways[*way].urgent);
+                let is_shut = notes::is_shut(notes, day);
+                let before = resolved.counts;
+                self.tell(&urgent, is_shut, partition, &mut resolved);
+                resolved.counts.urgent += resolved.counts.rows - before.rows;
+                resolved.counts.urgent_full += resolved.counts.full - before.full;
+                self.tell(&others, true, partition, &mut resolved);
             }
         }
         resolved
+    }
+
+    /// What a person may be told by whether they were erased: who is welcome again is told nothing from before it.
+    fn not_erased<'a>(&self, of: &'a [(Person, usize)], notes: &State) -> Cow<'a, [(Person, usize)]> {
+        if notes.flag(notes::ERASED) {
+            return Cow::Borrowed(&[]);
+        }
+        let Some(at) = notes::last_erased(notes) else { return Cow::Borrowed(of) };
+        let is_after = |(_, way): &&(Person, usize)| self.ways[*way].entry.key.occurred > at;
+        Cow::Owned(of.iter().filter(is_after).cloned().collect())
+    }
+
+    /// What comes of one day of a person: rows and an announcement, or where it is full the announcement alone.
+    fn tell(&self, of_day: &[(Person, usize)], full: bool, partition: u32, resolved: &mut Resolved) {
+        let Some((person, way)) = of_day.first() else { return };
+        let (tenant, day) = (&self.ways[*way].tenant, self.ways[*way].day());
+        let rows = self.rows_of(of_day, |_| true);
+        let announcement = self.announcement(of_day, person, full);
+        if full {
+            resolved.counts.full += rows.len() as u64;
+        } else {
+            resolved.counts.rows += rows.len() as u64;
+            let key = DayKey { tenant: tenant.clone(), person: person.clone(), day };
+            resolved.rows.push(DayRows { key, rows });
+        }
+        let announced = |announcement| Announced { partition, tenant: tenant.clone(), announcement };
+        resolved.announced.extend(announcement.map(announced));
     }
 
     /// What there is of each person, once it is in order.
@@ -180,6 +211,8 @@ impl Sheet {
             self.ways_of(found, such).flat_map(|way| way.windows.clone()).collect();
         windows.sort_unstable();
         windows.dedup();
+        // A person has fewer open. Whoever has none is handed what is theirs when one of the others closes.
+        windows.truncate(WINDOWS_NAMED_MAX);
         windows
     }
 
@@ -216,30 +249,103 @@ impl Way {
 /// Records of many announcements each, for one partition and tenant.
 pub fn announce(mut announced: Vec<Announced>) -> Vec<(u32, Pending)> {
     announced.sort_by(|a, b| (a.partition, &a.tenant).cmp(&(b.partition, &b.tenant)));
-    let mut records: Vec<(u32, Pending)> = Vec::new();
+    let (mut records, mut bytes): (Vec<(u32, Pending)>, usize) = (Vec::new(), 0);
     for Announced { partition, tenant, announcement } in announced {
+        let own = weight(&announcement);
+        bytes += own;
         match records.last_mut() {
             Some((of, pending))
                 if *of == partition
                     && pending.tenant == tenant
-                    && pending.announcements.len() < ANNOUNCED_MAX =>
+                    && pending.announcements.len() < ANNOUNCED_MAX
+                    && bytes <= ANNOUNCED_BYTES_MAX =>
             {
                 pending.announcements.push(announcement);
             }
-            _ => records.push((partition, Pending { tenant, announcements: vec![announcement] })),
+            _ => {
+                records.push((partition, Pending { tenant, announcements: vec![announcement] }));
+                bytes = own;
+            }
         }
     }
     records
 }
 
-/// The latest day of which the person's owner said that it is full.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "casts of floats saturate, and a day is far from the edge"
-)]
-fn full_day(notes: &State) -> Option<Day> {
-    match notes.get(notes::FULL_DAY)? {
-        Value::Number(days) => Some(Day(*days as i32)),
-        _ => None,
+/// Bytes that an announcement takes at most; those of names that others of its record have too are counted again.
+fn weight(announcement: &Announcement) -> usize {
+    let kinds: usize = announcement.kinds.iter().map(|kind| kind.as_str().len() + 8).sum();
+    let window = |window: &Wanted| window.plan.as_str().len() + window.key.len() + 24;
+    let windows: usize = announcement.windows.iter().map(window).sum();
+    announcement.person.as_str().len() + kinds + windows + 32
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Because, EntryKey, EventKey, Millis, PlanName, Reason, SubjectRef};
+
+    use super::*;
+
+    fn way(event: u8, urgent: bool) -> Way {
+        let key = EntryKey { occurred: Millis(1_000), event: EventKey([event; 16]) };
+        let reason = Reason { kind: Kind::new("alarm").unwrap(), because: Because::Everyone };
+        let entry = Entry { key, reason, subject: SubjectRef::new("work:1").unwrap(), actor: None };
+        let tenant = Tenant::new("main").unwrap();
+        Way { tenant, entry, windows: Vec::new(), urgent, actor_told: false, again: None }
+    }
+
+    #[test]
+    fn a_full_day_has_room_for_what_is_urgent_and_only_that_day_is_full() {
+        let mut older = notes::full(Day(0));
+        older.merge(&notes::full(Day(1)));
+        let mut shut = notes::full(Day(0));
+        shut.merge(&notes::shut(Day(0)));
+        let other = notes::full(Day(1));
+        // Notes, rows that are written, and what is announced: how many, and whether they were only counted.
+        let cases = [
+            (State::default(), 3, vec![(3, false)]),
+            (other, 3, vec![(3, false)]),
+            (notes::full(Day(0)), 1, vec![(1, false), (2, true)]),
+            (older, 1, vec![(1, false), (2, true)]),
+            (shut, 0, vec![(1, true), (2, true)]),
+        ];
+        for (notes, written, announced) in cases {
+            let mut sheet = Sheet::default();
+            for (event, urgent) in [(1, false), (2, true), (3, false)] {
+                sheet.add(way(event, urgent), [Person::new("ann").unwrap()]);
+            }
+            let resolved = sheet.resolve(std::slice::from_ref(&notes), Partitions::USUAL);
+            let rows: usize = resolved.rows.iter().map(|day| day.rows.len()).sum();
+            let said = resolved.announced.iter().map(|one| &one.announcement);
+            let said: Vec<_> = said.map(|announcement| (announcement.rows, announcement.full)).collect();
+            assert_eq!((rows, said), (written, announced), "{notes:?}");
+        }
+    }
+
+    #[test]
+    fn announcements_with_many_long_windows_are_several_records_that_each_fit() {
+        let long = |text: &str, number: usize| format!("{text}{number}{}", "x".repeat(110));
+        let wanted = |number: usize| Wanted {
+            plan: PlanName::new(&long("p", number)).unwrap(),
+            key: long("k", number).as_str().into(),
+            aim: Some(Millis(0)),
+        };
+        let announced = (0..ANNOUNCED_MAX).map(|person| Announced {
+            partition: 1,
+            tenant: Tenant::new("main").unwrap(),
+            announcement: Announcement {
+                person: Person::new(&long("person", person)).unwrap(),
+                day: Day(0),
+                rows: 1,
+                kinds: vec![Kind::new(&long("kind", person)).unwrap()],
+                windows: (0..WINDOWS_NAMED_MAX).map(|window| wanted(person * 100 + window)).collect(),
+                full: false,
+            },
+        });
+        let records = announce(announced.collect());
+        let told: usize = records.iter().map(|(_, pending)| pending.announcements.len()).sum();
+        assert_eq!(told, ANNOUNCED_MAX);
+        for (_, pending) in &records {
+            assert!(wire::pending::encode(pending).is_ok(), "{} announcements", pending.announcements.len());
+        }
     }
 }

@@ -31,11 +31,14 @@ pub const PROFILE: &str = "tidings.profile";
 pub const MUTE: &str = "tidings.mute";
 pub const UNMUTE: &str = "tidings.unmute";
 pub const DEVICE: &str = "tidings.device";
+pub const ERASE: &str = "tidings.erase";
+pub const WELCOME: &str = "tidings.welcome";
 pub const SEEN: &str = "tidings.seen";
 pub const READ: &str = "tidings.read";
 pub const CLEARED: &str = "tidings.cleared";
 
-const OURS: [&str; 9] = [FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, SEEN, READ, CLEARED];
+const OURS: [&str; 11] =
+    [FOLLOW, UNFOLLOW, PROFILE, DEVICE, MUTE, UNMUTE, ERASE, WELCOME, SEEN, READ, CLEARED];
 const OUR_PREFIX: &str = "tidings.";
 
 /// A CloudEvent that was admitted.
@@ -50,6 +53,14 @@ pub enum Admitted {
         state: State,
     },
     Mute(Mute),
+    /// The person is to be erased, or may come back.
+    Erase {
+        tenant: Tenant,
+        person: Person,
+        version: i64,
+        /// They may be told again: nothing that was removed comes back.
+        welcomes: bool,
+    },
     /// The person was on a surface.
     Seen {
         tenant: Tenant,
@@ -103,7 +114,7 @@ impl Sort {
 
     pub fn of(what: &str) -> Result<Self, Refused> {
         match what {
-            FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | SEEN => Ok(Self::Fact),
+            FOLLOW | UNFOLLOW | PROFILE | DEVICE | MUTE | UNMUTE | ERASE | WELCOME | SEEN => Ok(Self::Fact),
             READ | CLEARED => Ok(Self::Feedback),
             _ if what.starts_with(OUR_PREFIX) => {
                 let help = did_you_mean(what, OURS).unwrap_or_else(|| format!("it has {}", one_of(OURS)));
@@ -156,6 +167,10 @@ pub fn admit(
         what @ (MUTE | UNMUTE) => {
             let name = mute::name(data, catalogue)?;
             Ok(Admitted::Mute(Mute { tenant, person, name, version, on: what == MUTE }))
+        }
+        what @ (ERASE | WELCOME) => {
+            data.only(&["person"])?;
+            Ok(Admitted::Erase { tenant, person, version, welcomes: what == WELCOME })
         }
         SEEN => {
             data.only(&["person", "surface"])?;

@@ -85,6 +85,13 @@ impl Answer {
         Self { retry_secs: Some(BEHIND_RETRY_SECS), ..answer }
     }
 
+    /// The lists of this tenant came to more rows than it may have.
+    pub fn over_quota(retry_secs: u32) -> Self {
+        let reason = "the lists of this tenant came to too many rows a minute; come again later";
+        let answer = Self::error(StatusCode::TOO_MANY_REQUESTS, reason);
+        Self { retry_secs: Some(retry_secs), ..answer }
+    }
+
     pub fn full(reason: &str) -> Self {
         Self::error(StatusCode::INSUFFICIENT_STORAGE, reason)
     }
@@ -145,6 +152,15 @@ impl Judged {
             }
         }
         judged
+    }
+
+    /// The rows that its lists come to.
+    pub fn rows(&self) -> u64 {
+        let rows = self.admitted.iter().map(|one| match one {
+            Admitted::Change(change) => change.persons.len() * change.subjects.len(),
+            _ => 0,
+        });
+        rows.sum::<usize>() as u64
     }
 
     /// How many were not admitted.

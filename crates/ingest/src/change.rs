@@ -7,7 +7,10 @@ use catalogue::{
     problem::{did_you_mean, one_of},
 };
 use model::{
-    Event, EventKey, Listed, Millis, Person, Score, State, SubjectRef, Tenant, limits::ID_BYTES_MAX,
+    Event, EventKey, Listed, Millis, Person, Score, State, SubjectRef, Tenant,
+    event::FirstWord,
+    fault::{self, Fault},
+    limits::ID_BYTES_MAX,
 };
 use topic::Headers;
 use wire::{Cloud, cloud::CloudPerson};
@@ -23,7 +26,12 @@ pub struct Change {
     pub tenant: Tenant,
     pub what: String,
     pub actor: Option<Person>,
+    /// By its source and id alone.
+    pub key: EventKey,
     pub occurred: Millis,
+    /// Of all that is stated.
+    pub version: i64,
+    pub stated: Stated,
     /// Each once, in the order of the change.
     pub subjects: Vec<(EventKey, SubjectRef)>,
     /// What is stated of the subjects, by their type.
@@ -34,7 +42,36 @@ pub struct Change {
     pub headers: Headers,
 }
 
+/// What a change says itself, so that nothing else decides it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stated {
+    pub time: bool,
+    pub version: bool,
+}
+
 impl Change {
+    /// What stands of it if it is heard for the first time.
+    pub fn word(&self) -> FirstWord {
+        FirstWord { occurred: self.occurred, version: self.version }
+    }
+
+    /// It is the same change however often, and with whatever time, it is said: what was heard first stands.
+    pub fn stand(&mut self, first: FirstWord) {
+        if fault::planted(Fault::LastTimeStands) {
+            return;
+        }
+        self.occurred = first.occurred;
+        if !self.stated.version {
+            self.set_version(first.version);
+        }
+    }
+
+    pub(crate) fn set_version(&mut self, version: i64) {
+        self.version = version;
+        let cells = self.states.values_mut().flat_map(|state| state.cells.values_mut());
+        cells.for_each(|cell| cell.version = version);
+    }
+
     pub fn events(&self) -> impl Iterator<Item = Event> {
         self.subjects.iter().map(|(key, subject)| Event {
             tenant: self.tenant.clone(),
@@ -81,6 +118,7 @@ pub(crate) fn judge(
     }
     let subjects = subjects(&cloud)?;
     let version = cloud.version.unwrap_or(occurred.0);
+    let stated = Stated { time: cloud.time.is_some(), version: cloud.version.is_some() };
     let mut states = BTreeMap::new();
     for (at, subject) in &subjects {
         declared(subject, at, catalogue)?;
@@ -98,8 +136,10 @@ pub(crate) fn judge(
     let actor = cloud.actor.as_deref().map(Person::new).transpose();
     let actor = actor.map_err(|bad| Refused::new("/actor", named_wrong(&bad)))?;
     let subjects = keyed(tenant, &cloud, subjects)?;
+    let key = EventKey::of(tenant, &cloud.source, &cloud.id);
     let (tenant, what, headers) = (tenant.clone(), cloud.what, Headers::new());
-    let change = Change { tenant, what, actor, occurred, subjects, states, persons, headers };
+    let change =
+        Change { tenant, what, actor, key, occurred, version, stated, subjects, states, persons, headers };
     match change.extra_bytes() {
         0..=EXTRA_BYTES_MAX => Ok(change),
         more => {

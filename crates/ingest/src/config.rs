@@ -11,16 +11,26 @@ use crate::returns::Paths;
 pub const GROUP: &str = "ingest";
 
 /// Records handed to one turn, unless it is set otherwise.
-pub const RECORDS_MAX: usize = 100;
+pub const RECORDS_MAX: usize = 256;
 /// Records that may wait behind us before HTTP is asked to come later, unless it is set otherwise.
 pub const LAG_RECORDS_MAX: u64 = 200_000;
-/// Requests that are worked on at once, unless it is set otherwise. Each may hold a body.
+/// Requests that are worked on at once, unless it is set otherwise.
 pub const REQUESTS_MAX: usize = 64;
 
-/// Whose lag says that we are ahead of the house: groups, and what they read.
-pub const LAG_OF: [(&str, &str); 2] = [("fanout", topics::EVENTS), ("digest", topics::PENDING)];
+/// Bytes of bodies that are in memory at once, as far as they have come.
+pub const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Whose lag says that we are ahead of the house: groups, what they read, and for how many records one counts: a slice has
+/// at least as many rows.
+pub const LAG_OF: [(&str, &str, u64); 3] =
+    [("fanout", topics::EVENTS, 1), ("fanout-slices", topics::SLICES, 250), ("digest", topics::PENDING, 1)];
+/// Rows a minute that one tenant's lists may come to over HTTP, persons times subjects, so that the others are not kept waiting.
+pub const LISTED_ROWS_A_MINUTE: u64 = 600_000;
 /// For so long a measured lag is believed.
 pub const LAG_BELIEVED_MS: i64 = 1_000;
+
+/// What comes without a time lies a millisecond apart, and so far at most from when it was first seen.
+pub const IN_A_ROW_MAX: i64 = 999;
 
 /// A body that takes longer than this to arrive is given up.
 pub const BODY_TIME_MAX: Duration = Duration::from_secs(5);
@@ -66,6 +76,8 @@ pub struct Config {
     pub tenant: Tenant,
     /// Records that may wait behind us before HTTP is asked to come later.
     pub lag_records_max: u64,
+    /// Rows a minute that the lists of one tenant may come to over HTTP.
+    pub listed_rows_a_minute: u64,
     /// HTTP requests that are worked on at once.
     pub requests_max: usize,
     /// Where mails come back to; nothing is heard of it without.

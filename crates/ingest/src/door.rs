@@ -36,6 +36,10 @@ impl ApiKey {
     pub fn new(secret: &SecretString, tenant: Tenant) -> Self {
         Self { digest: Sha256::digest(secret.expose_secret()).into(), tenant }
     }
+
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
 }
 
 impl fmt::Debug for ApiKey {
@@ -68,8 +72,8 @@ pub fn tenant<'a>(headers: &HeaderMap, keys: &'a [ApiKey]) -> Result<&'a Tenant,
 }
 
 /// Whether a provider of mail has one of the keys: as the password of an address, `https://tidings:KEY@host/`, which is
-/// what all of them can be told. Whose mails it tells of their words say.
-pub fn provider(headers: &HeaderMap, keys: &[ApiKey]) -> Result<(), Answer> {
+/// what all of them can be told. Gives whose key it is; whose mails it tells of their words say.
+pub fn provider(headers: &HeaderMap, keys: &[ApiKey]) -> Result<Tenant, Answer> {
     let mut headers = headers.clone();
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let basic = given
@@ -81,7 +85,7 @@ pub fn provider(headers: &HeaderMap, keys: &[ApiKey]) -> Result<(), Answer> {
     if let Some(bearer) = bearer {
         headers.insert(header::AUTHORIZATION, bearer);
     }
-    tenant(&headers, keys).map(|_| ())
+    tenant(&headers, keys).cloned()
 }
 
 /// Without keys whoever reaches the port may enter, but not a page of another site through somebody's

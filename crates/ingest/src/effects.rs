@@ -6,6 +6,7 @@ use model::{
     Cell, Channel, Crowd, Day, Enrolment, EntryKey, Event, Fact, Follow, Kind, Mark, Millis, Person, Row,
     State, SubjectRef, Tenant, Value, What,
     entry::DayKey,
+    erase::{Erasure, Heard, hear},
     partition::Partitions,
     person::{
         notes::{self, UP_TO, up_to},
@@ -21,9 +22,13 @@ use crate::{
     change::Change,
     config::MARK_KEYS_MAX,
     feedback::About,
-    moves,
+    moves::{self, Move},
     mute::Mute,
 };
+
+/// Why somebody is not welcome yet.
+pub const STILL_RUNNING: &str = "the erasure of this person is not done yet, and what is said meanwhile goes with it: \
+    welcome them when `tidings erase PERSON --receipt` says that it is done";
 
 /// What the store is asked before anything is written.
 #[derive(Debug, Default, PartialEq)]
@@ -48,8 +53,9 @@ pub struct Known {
 /// What is written, then announced.
 #[derive(Debug, Default, PartialEq)]
 pub struct Effects {
-    /// Written before the states: see [`moves`].
+    /// Written before the states, and what is left after them: see [`moves`].
     pub enrolments: Vec<Enrolment>,
+    pub left: Vec<Enrolment>,
     /// One for each subject and person, however many changes there are.
     pub states: BTreeMap<StateKey, State>,
     pub marks: Vec<DayRows>,
@@ -62,7 +68,7 @@ pub struct Effects {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Taken,
-    /// It is about somebody who was erased; whoever said it is not told so.
+    /// It is about somebody who was erased, or a later word on that stands; whoever said it is not told so.
     Ignored,
     Refused(Refused),
 }
@@ -119,6 +125,7 @@ fn whose(admitted: &Admitted) -> Option<(&Tenant, &Person)> {
         Admitted::Follow(Follow { tenant, person, .. })
         | Admitted::Profile { tenant, person, .. }
         | Admitted::Mute(Mute { tenant, person, .. })
+        | Admitted::Erase { tenant, person, .. }
         | Admitted::Seen { tenant, person, .. }
         | Admitted::Feedback { tenant, person, .. } => Some((tenant, person)),
     }
@@ -128,10 +135,10 @@ impl Effects {
     pub fn of(admitted: Vec<Admitted>, known: &Known, now: Millis) -> Self {
         let mut effects = Self::default();
         for one in admitted {
-            let verdict = if known.is_erased(&one) {
+            let verdict = if effects.is_erased(&one, known) {
                 Verdict::Ignored
             } else {
-                effects.add(one, known, now).map_or_else(Verdict::Refused, |()| Verdict::Taken)
+                effects.add(one, known, now).unwrap_or_else(Verdict::Refused)
             };
             effects.verdicts.push(verdict);
         }
@@ -139,21 +146,24 @@ impl Effects {
     }
 
     /// What is refused here has been written nowhere: what cannot be announced is not stored either.
-    fn add(&mut self, admitted: Admitted, known: &Known, now: Millis) -> Result<(), Refused> {
+    fn add(&mut self, admitted: Admitted, known: &Known, now: Millis) -> Result<Verdict, Refused> {
         match admitted {
-            Admitted::Change(change) => return self.add_change(&change, known.partitions),
+            Admitted::Change(change) => self.add_change(&change, known.partitions)?,
             Admitted::Follow(follow) => {
                 self.records.push(heard(&Inbox::Fact(Fact::Follow(follow.clone())), known.partitions)?);
                 self.enrolments.push(follow.into());
             }
             Admitted::Profile { tenant, person, state } => {
-                return self.add_profile(tenant, person, state, known);
+                self.add_profile(tenant, person, state, known)?;
             }
             // Nothing waits for it: whoever closes a window or sends a mail asks the store.
             Admitted::Mute(mute) => {
                 let key = StateKey::Mutes(mute.tenant.clone(), mute.person.clone());
                 mute.fits(known.states.get(&key), self.states.get(&key))?;
                 self.merge(key, &mute.state());
+            }
+            Admitted::Erase { tenant, person, version, welcomes } => {
+                return self.add_erasure((tenant, person), (welcomes, version), known, now);
             }
             Admitted::Seen { tenant, person, surface, at } => {
                 let seen = Inbox::Seen { tenant, person, surface, at };
@@ -162,7 +172,8 @@ impl Effects {
             Admitted::Feedback { tenant, person, what, about, at } => {
                 let covered: BTreeSet<EntryKey> = match about {
                     About::UpTo { kind, until } => {
-                        return self.read_up_to((tenant, person), what, kind.as_ref(), (until, at), known);
+                        self.read_up_to((tenant, person), what, kind.as_ref(), (until, at), known)?;
+                        return Ok(Verdict::Taken);
                     }
                     About::Entries(keys) => keys.into_iter().collect(),
                     About::Subject { subject, until } => {
@@ -181,7 +192,7 @@ impl Effects {
                 self.mark(&tenant, &person, what, &unmarked, at, now);
             }
         }
-        Ok(())
+        Ok(Verdict::Taken)
     }
 
     /// Whoever closes a window or sends a mail asks the store; only a badge waits for it.
@@ -235,12 +246,47 @@ impl Effects {
         let key = StateKey::Person(tenant.clone(), person.clone());
         if let Some(stated) = state.cells.get(profile::PLACE) {
             let held = self.held(&key, profile::PLACE, known);
-            self.enrolments.extend(moves::of(&tenant, &person, held, stated));
+            let Move { entered, left } = moves::of(&tenant, &person, held, stated);
+            self.enrolments.extend(entered);
+            self.left.extend(left);
         }
         let version = state.cells.values().map(|cell| cell.version).max().unwrap_or_default();
         self.merge(key, &state);
         self.enrolments.push(Enrolment { tenant, person, crowd: Crowd::Everyone, version, on: true });
         Ok(())
+    }
+
+    /// The mark is all that is done here: from now on nothing is heard of the person, and nobody tells them. The rest
+    /// is the keeper's, and takes its time.
+    fn add_erasure(
+        &mut self,
+        (tenant, person): (Tenant, Person),
+        said: (bool, i64),
+        known: &Known,
+        now: Millis,
+    ) -> Result<Verdict, Refused> {
+        let key = StateKey::Notes(tenant.clone(), person.clone());
+        let mut noted = known.states.get(&key).cloned().unwrap_or_default();
+        noted.merge(self.states.get(&key).unwrap_or(&State::default()));
+        let (notes, told) = match hear(&noted, said, now) {
+            Heard::Taken { notes, told } => (notes, told),
+            Heard::Late => return Ok(Verdict::Ignored),
+            Heard::Running => return Err(Refused::new("/type", STILL_RUNNING)),
+        };
+        if let Some((asked, progress)) = told {
+            self.records.push(erasure_record(&Erasure { tenant, person, asked, at: now, progress })?);
+        }
+        self.merge(key, &notes);
+        Ok(Verdict::Taken)
+    }
+
+    /// Whether nothing is heard of whom it is about, by what is stored or what came just before it.
+    fn is_erased(&self, admitted: &Admitted, known: &Known) -> bool {
+        let Some((tenant, person)) = whose(admitted) else { return false };
+        let key = StateKey::Notes(tenant.clone(), person.clone());
+        let marked = self.held(&key, notes::ERASED, known).and_then(|cell| cell.value.as_ref());
+        // Asked for again it is done again, and who is welcome is so whatever was.
+        !matches!(admitted, Admitted::Erase { .. }) && marked == Some(&Value::Flag(true))
     }
 
     /// The cell that holds, of what is stored and what is about to be.
@@ -282,13 +328,6 @@ impl Effects {
 }
 
 impl Known {
-    fn is_erased(&self, admitted: &Admitted) -> bool {
-        let notes = |(tenant, person): (&Tenant, &Person)| {
-            self.states.get(&StateKey::Notes(tenant.clone(), person.clone()))
-        };
-        whose(admitted).and_then(notes).is_some_and(|notes| notes.flag(notes::ERASED))
-    }
-
     /// A person's entries about a subject up to an instant.
     fn about(
         &self,
@@ -346,6 +385,17 @@ fn announced(event: &Event, of: &Change, partitions: Partitions) -> Result<NewRe
         key: wire::key::subject(&event.tenant, &event.subject),
         value: Some(wire::event::encode(event)?),
         headers: of.headers.clone(),
+    })
+}
+
+/// How far it is with an erasure, as a record for whoever does it.
+pub fn erasure_record(erasure: &Erasure) -> Result<NewRecord, WireError> {
+    Ok(NewRecord {
+        topic: topics::ERASURES.into(),
+        partition: 0,
+        key: wire::key::person(&erasure.tenant, &erasure.person),
+        value: Some(wire::erasure::encode(erasure)?),
+        headers: Vec::new(),
     })
 }
 

@@ -7,20 +7,16 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    body::Bytes,
-    extract::{DefaultBodyLimit, FromRequest as _, Request, State},
+    extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::post,
 };
 use courier::back::{Posted, Provider, webhook};
-use futures::future::try_join_all;
+use futures::{StreamExt as _, future::try_join_all};
 use model::{Millis, Tenant};
 use runtime::clock::Stopwatch;
-use tokio::{
-    sync::{Mutex, Semaphore},
-    time::timeout,
-};
+use tokio::{sync::Mutex, time::timeout};
 use topic::{Headers, port::Standing};
 use wire::{
     Cloud, CloudError, Schemas,
@@ -31,11 +27,14 @@ use wire::{
 use crate::{
     admit::Sort,
     answer::{Answer, Asked, Judged},
-    config::{BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
+    config::{BODIES_BYTES_MAX, BODY_TIME_MAX, Config, LAG_BELIEVED_MS, LAG_OF, REQUEST_TIME_MAX},
     door::{self, ApiKey},
     metrics::Way,
+    order,
+    permits::{Permit, Permits},
+    quota::Quota,
     returns::Paths,
-    run::{Ports, Trouble, apply, first_heard, returned},
+    run::{Ports, Trouble, apply, returned},
 };
 
 /// Says whether the disk is down to its reserve.
@@ -55,8 +54,10 @@ pub struct Http {
 /// The routes of the intake.
 pub fn router(http: Http) -> Router {
     let paths = http.config.returns.clone();
-    let requests = Semaphore::new(http.config.requests_max);
-    let desk = Arc::new(Desk { http, requests, lag: Mutex::new(None) });
+    let requests = Permits::new(http.config.requests_max, tenants(&http));
+    let bodies = Permits::new(BODIES_BYTES_MAX / BODY_UNIT_BYTES, tenants(&http));
+    let quota = Quota::new(http.config.listed_rows_a_minute);
+    let desk = Arc::new(Desk { http, requests, bodies, quota, lag: Mutex::new(None) });
     let mut router = Router::new();
     for sort in Sort::ALL {
         let take = move |State(desk): State<Arc<Desk>>, request: Request| async move {
@@ -73,7 +74,15 @@ pub fn router(http: Http) -> Router {
             router = router.route(&path(provider), post(take));
         }
     }
-    router.layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(desk)
+    router.with_state(desk)
+}
+
+/// Whose requests there can be.
+fn tenants(http: &Http) -> Vec<Tenant> {
+    match &http.keys {
+        Some(keys) => keys.iter().map(|key| key.tenant().clone()).collect(),
+        None => vec![http.config.tenant.clone()],
+    }
 }
 
 /// Where a provider posts what came back.
@@ -81,9 +90,15 @@ fn path(provider: Provider) -> String {
     format!("/v1/returns/{}", provider.name())
 }
 
+/// Bytes of a body that are counted as one.
+const BODY_UNIT_BYTES: usize = 1024;
+
 struct Desk {
     http: Http,
-    requests: Semaphore,
+    requests: Permits,
+    /// What came of bodies, by this unit.
+    bodies: Permits,
+    quota: Quota,
     /// When the lag was measured, and whether it was too much. Locked while it is being measured.
     lag: Mutex<Option<(i64, bool)>>,
 }
@@ -123,10 +138,10 @@ impl Desk {
         door::media_type(&headers)?;
         let key = door::idempotency_key(&headers)?;
         let attributes = door::attributes(&headers);
-        // Held from before the body is read, for bodies are what takes memory.
-        let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
-        // Read to its end whatever the answer is: one before that would be followed by the end of the connection.
-        let body = read(request).await?;
+        // Read to its end whatever the answer is: one before that would be followed by the end of the connection. Nobody is
+        // at work for a body that does not come.
+        let (body, _held) = self.read(tenant, request).await?;
+        let _permit = self.permit(tenant)?;
         if (self.http.disk_low)() {
             return Err(Answer::full("the disk is down to its reserve"));
         }
@@ -158,12 +173,12 @@ impl Desk {
     }
 
     async fn noted(&self, provider: Provider, paths: &Paths, request: Request) -> Result<Answer, Answer> {
-        match &self.http.keys {
+        let tenant = match &self.http.keys {
             Some(keys) => door::provider(request.headers(), keys)?,
-            None => door::same_origin(request.headers())?,
-        }
-        let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
-        let body = read(request).await?;
+            None => door::same_origin(request.headers()).map(|()| self.http.config.tenant.clone())?,
+        };
+        let (body, _held) = self.read(&tenant, request).await?;
+        let _permit = self.permit(&tenant)?;
         if (self.http.disk_low)() {
             return Err(Answer::full("the disk is down to its reserve"));
         }
@@ -181,6 +196,42 @@ impl Desk {
         };
         let taken = returned(&self.http.ports, provider.name(), paths, came).await?;
         Ok(Answer::taken(taken))
+    }
+
+    fn permit(&self, tenant: &Tenant) -> Result<Permit, Answer> {
+        self.requests.take(tenant, 1).ok_or_else(|| Answer::busy("too many requests at once"))
+    }
+
+    /// A body, with what says that it is in memory: no more than has come of it.
+    async fn read(&self, tenant: &Tenant, request: Request) -> Result<(Vec<u8>, Option<Permit>), Answer> {
+        let (mut bytes, mut held): (Vec<u8>, Option<Permit>) = (Vec::new(), None);
+        let mut units = 0;
+        let mut parts = request.into_body().into_data_stream();
+        let whole = async {
+            while let Some(part) = parts.next().await {
+                let part = part
+                    .map_err(|_| Answer::error(StatusCode::BAD_REQUEST, "the body did not arrive whole"))?;
+                if bytes.len() + part.len() > BODY_BYTES_MAX {
+                    let reason = format!("the body has more than {BODY_BYTES_MAX} bytes");
+                    return Err(Answer::error(StatusCode::PAYLOAD_TOO_LARGE, &reason));
+                }
+                let wanted = (bytes.len() + part.len()).div_ceil(BODY_UNIT_BYTES);
+                let more = u32::try_from(wanted - units).unwrap_or(u32::MAX);
+                let more = self.bodies.take(tenant, more);
+                let more = more.ok_or_else(|| Answer::busy("too many bodies at once"))?;
+                match &mut held {
+                    Some(held) => held.merge(more),
+                    None => held = Some(more),
+                }
+                units = wanted;
+                bytes.extend_from_slice(&part);
+            }
+            Ok(())
+        };
+        match timeout(BODY_TIME_MAX, whole).await {
+            Ok(read) => read.map(|()| (bytes, held)),
+            Err(_) => Err(Answer::error(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")),
+        }
     }
 
     fn enter(&self, headers: &HeaderMap) -> Result<&Tenant, Answer> {
@@ -233,8 +284,9 @@ impl Desk {
             }
         };
         let heard = items.iter_mut().filter_map(|item| Some((item.as_mut().ok()?, first_seen)));
-        first_heard(ports, tenant, heard).await.map_err(Trouble::from)?;
+        order::of_facts(heard);
         let mut judged = Judged::of(items, sort, (tenant, first_seen), &ports.catalogue, &ports.zones);
+        self.quota.spend(tenant, judged.rows(), self.now()).map_err(Answer::over_quota)?;
         ports.metrics.refused(Way::Http, judged.rejected());
         let admitted = std::mem::take(&mut judged.admitted);
         let verdicts = apply(ports, Way::Http, admitted).await?;
@@ -261,9 +313,10 @@ impl Desk {
     }
 
     async fn lag(&self) -> Result<u64, Trouble> {
-        let standings = LAG_OF.map(|(group, topic)| self.http.ports.topics.standing(group, topic));
+        let standings = LAG_OF.map(|(group, topic, _)| self.http.ports.topics.standing(group, topic));
         let standings = try_join_all(standings).await?;
-        Ok(standings.iter().flatten().map(Standing::lag).sum())
+        let of_each = standings.iter().map(|all| all.iter().map(Standing::lag).sum::<u64>());
+        Ok(of_each.zip(LAG_OF).map(|(lag, (.., counts))| lag.saturating_mul(counts)).sum())
     }
 
     fn now(&self) -> Millis {
@@ -289,18 +342,6 @@ async fn items(
         Ok(one) => Ok(Ok(vec![Ok(one)])),
         Err(Unread::Undecodable(error)) => Ok(Err(CloudError { at: "/".to_owned(), reason: error.reason })),
         Err(Unread::Unreachable(reason)) => Err(reason),
-    }
-}
-
-async fn read(request: Request) -> Result<Bytes, Answer> {
-    match timeout(BODY_TIME_MAX, Bytes::from_request(request, &())).await {
-        Ok(Ok(body)) => Ok(body),
-        Ok(Err(rejection)) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            let reason = format!("the body has more than {BODY_BYTES_MAX} bytes");
-            Err(Answer::error(StatusCode::PAYLOAD_TOO_LARGE, &reason))
-        }
-        Ok(Err(_)) => Err(Answer::error(StatusCode::BAD_REQUEST, "the body did not arrive whole")),
-        Err(_) => Err(Answer::error(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")),
     }
 }
 

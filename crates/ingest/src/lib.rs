@@ -2,7 +2,7 @@
 //!
 //! Two ways in, one desk: records of the topic `changes`, and HTTP. Whatever comes is a CloudEvent of one of
 //! three sorts. A *change* updates its subject and becomes an event; a *fact* says what is true of a person
-//! (`tidings.follow`, `tidings.profile`, `tidings.mute` and their like); *feedback* says what a person did
+//! (`tidings.follow`, `tidings.profile`, `tidings.mute` and their like) or that they are to be erased; *feedback* says what a person did
 //! (`tidings.read`, `tidings.cleared`). All of it is stored, then announced, then acknowledged, and all of
 //! it may be repeated.
 //!
@@ -10,8 +10,8 @@
 //!
 //! [`admit`] judges one CloudEvent, with [`change`], [`profile`], [`device`], [`mute`] and [`feedback`] for the parts
 //! that each sort has of its own. [`source`] makes the same of rows of others. [`effects`] turns what was admitted into writes and records; [`moves`]
-//! says how crowds follow a person's place, [`note`] what was probably meant otherwise. [`door`] and [`answer`] are the HTTP way without its waiting: who may
-//! enter, and what is said. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
+//! says how crowds follow a person's place, `order` which of one moment comes first, [`note`] what was probably meant otherwise. [`door`] and [`answer`] are the HTTP way without its waiting: who may
+//! enter, and what is said; `quota` how much of the house one tenant may take. [`returns`] is what comes back of mails, by HTTP from providers and as mails. [`mod@run`] is the topic way and the desk of both; [`http`] the other way.
 
 pub mod config;
 
@@ -26,9 +26,12 @@ pub mod source;
 mod effects;
 pub mod moves;
 pub mod note;
+mod order;
+pub mod permits;
 
 pub mod answer;
 pub mod door;
+mod quota;
 pub mod returns;
 
 pub mod metrics;
@@ -41,6 +44,7 @@ mod tests;
 
 pub use config::Config;
 pub use door::ApiKey;
+pub use effects::{STILL_RUNNING, erasure_record};
 pub use http::{DiskGauge, Http, router};
 pub use metrics::IngestMetrics;
 pub use returns::Paths;

@@ -39,7 +39,7 @@ impl IngestMetrics {
             items: metrics.counter(
                 "tidings_ingest_admitted_total",
                 "Changes, facts and feedback that were admitted and are durable; \
-                 `ignored` ones are about persons who were erased.",
+                 `ignored` ones are about persons who were erased, or come behind a later word on that.",
                 &["way", "sort", "outcome"],
             )?,
             refused: metrics.counter(
@@ -95,6 +95,7 @@ pub(crate) fn sort_of(admitted: &Admitted) -> &'static str {
         Admitted::Follow(_) => "follow",
         Admitted::Profile { .. } => "profile",
         Admitted::Mute(_) => "mute",
+        Admitted::Erase { .. } => "erase",
         Admitted::Seen { .. } => "seen",
         Admitted::Feedback { .. } => "feedback",
     }

@@ -9,36 +9,43 @@
 //! - those of the older one alone are left with the version of the *older* one. At one version the end wins,
 //!   so it ends just what that statement began, and whatever is newer stands.
 //!
-//! It is done before the profile is merged, while the place that held can still be read. If that never
-//! happens, the same again does the same again, and what has become old meanwhile only leaves its cells.
+//! Entered before the profile is merged, and left after it: whatever the profile says meanwhile, they are found
+//! there, and a crash in between loses nobody. If nothing was left because of one, whoever walks through
+//! the crowd next does it (`fanout`).
 
 use model::{Cell, Crowd, Enrolment, Person, Tenant, Value, place};
 
 #[cfg(test)]
 mod tests;
 
+/// What a statement about a person's place changes.
+#[derive(Debug, Default, PartialEq)]
+pub struct Move {
+    /// Before the profile is merged.
+    pub entered: Vec<Enrolment>,
+    /// After it.
+    pub left: Vec<Enrolment>,
+}
+
 /// What a statement about a person's place changes, given the one that holds.
-pub fn of(tenant: &Tenant, person: &Person, held: Option<&Cell>, stated: &Cell) -> Vec<Enrolment> {
+pub fn of(tenant: &Tenant, person: &Person, held: Option<&Cell>, stated: &Cell) -> Move {
     let enrol = |cell: place::Cell, version, on| {
         let (tenant, person, crowd) = (tenant.clone(), person.clone(), Crowd::Cell(cell));
         Enrolment { tenant, person, crowd, version, on }
     };
-    let enter = || cells(stated).into_iter().map(|cell| enrol(cell, stated.version, true));
-    let Some(held) = held else { return enter().collect() };
+    let enter = || cells(stated).into_iter().map(|cell| enrol(cell, stated.version, true)).collect();
+    let Some(held) = held else { return Move { entered: enter(), left: Vec::new() } };
     let is_newer = stated.wins_over(held);
     let (newer, older) = if is_newer { (stated, held) } else { (held, stated) };
-    let mut enrolments = Vec::new();
+    let entered = if is_newer { enter() } else { Vec::new() };
     // Of two statements of one version neither ends what the other began: it would end it for a third one
     // of that version as well.
-    if older.version < newer.version {
-        let kept = cells(newer);
-        let left = cells(older).into_iter().filter(|cell| !kept.contains(cell));
-        enrolments.extend(left.map(|cell| enrol(cell, older.version, false)));
+    if older.version >= newer.version {
+        return Move { entered, left: Vec::new() };
     }
-    if is_newer {
-        enrolments.extend(enter());
-    }
-    enrolments
+    let kept = cells(newer);
+    let left = cells(older).into_iter().filter(|cell| !kept.contains(cell));
+    Move { entered, left: left.map(|cell| enrol(cell, older.version, false)).collect() }
 }
 
 fn cells(stated: &Cell) -> Vec<place::Cell> {

@@ -9,7 +9,7 @@ use model::{
     civil::Zones,
     hook::Hook,
     person::{
-        notes::{ERASED, FULL_DAY},
+        notes,
         profile::{EMAIL, LANGUAGE, PLACE, QUIET, ZONE},
     },
     plan::Hours,
@@ -38,7 +38,7 @@ pub fn cells(
 ) -> Result<State, Refused> {
     let mut state = State::default();
     for (field, value) in data.iter().filter(|(field, _)| *field != "person") {
-        if [ERASED, FULL_DAY].contains(&field.as_str()) {
+        if notes::is_own(field) {
             return refuse(pointer(field), format!("`{field}` cannot be set from outside"));
         }
         if !PROFILE_FIELDS.contains(&field.as_str()) {

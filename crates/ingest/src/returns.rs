@@ -4,7 +4,7 @@
 //! a mail reached us, opens the door and nothing more. So nobody can have mails to somebody ended by a letter of theirs,
 //! and a key of one tenant is good for all: whose mail it was the word says.
 
-use courier::back::{self, Came, Letter};
+use courier::back::{Came, Letter};
 use model::{
     Millis, ReadyId, State,
     returns::{Slip, Sort},
@@ -65,9 +65,9 @@ impl Paths {
     }
 
     /// What a mail to an address of ours says.
-    pub fn heard(&self, to: &str, bytes: &[u8]) -> Heard {
-        let came = match back::mail(bytes) {
-            Letter::Came(came) => came,
+    pub fn heard(&self, to: &str, letter: &Letter) -> Heard {
+        let came = match letter {
+            Letter::Came(came) => came.clone(),
             Letter::Nothing => return Heard::Nothing("nothing"),
             Letter::NoReport => return Heard::Nothing("no_report"),
         };

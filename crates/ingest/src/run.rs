@@ -1,32 +1,45 @@
 //! The topic way, and the desk of both ways: stored, then announced, then acknowledged.
 
-use std::{collections::BTreeMap, fmt::Display, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use catalogue::{Catalogue, Format, SourceDef};
-use courier::back::Came;
+use courier::back::{self, Came};
 use futures::{future::try_join_all, try_join};
 use model::{
-    EventKey, Millis, State, Tenant, civil::Zones, entry::DayKey, partition::Partitions, person::notes,
+    Millis, State,
+    civil::Zones,
+    edition::Editions,
+    entry::DayKey,
+    fault::{self, Fault},
+    partition::Partitions,
+    person::notes,
 };
-use runtime::{Clock, Quiet, Shutdown, retry};
+use runtime::{Clock, Quiet, Shutdown, crash, retry};
 use store::{StateKey, Store, StoreError};
+use tokio::task::spawn_blocking;
 use topic::{
     Batch, Membership, Mode, NewRecord, Record, TopicError, Topics,
     drive::{Drive, Work, drive},
 };
 use wire::{
-    Cloud, Schemas, WireError,
+    Cloud, Schemas, WireError, note,
     quarantined::{self, Unusable},
     replay, topics,
     upstream::{self, Raw},
 };
 
 use crate::{
-    admit::{Admitted, Refused, Sort, admit},
+    admit::{Admitted, Refused, admit},
+    change::Change,
     config::{Config, EXTRA_BYTES_MAX, GROUP, RETURNS_AT_ONCE},
     effects::{Effects, Known, Questions, Verdict},
     metrics::{IngestMetrics, Way, sort_of},
+    order,
     returns::{self, Back, Heard, Noted, Paths},
     source,
 };
@@ -42,6 +55,8 @@ pub struct Ports {
     /// The time zones that a profile may name.
     pub zones: Zones,
     pub partitions: Partitions,
+    /// By which editions of the catalogue events are written.
+    pub editions: Editions,
     pub clock: Clock,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
@@ -164,10 +179,10 @@ impl Work for Ingest {
         }
         let mut heard = Vec::new();
         for (record, read) in &mut reads {
-            let seen = first_seen(record);
+            let seen = self.first_seen(record);
             heard.extend(read.iter_mut().flatten().map(|cloud| (cloud, seen)));
         }
-        first_heard(&self.ports, &self.config.tenant, heard.into_iter()).await?;
+        order::of_facts(heard.into_iter());
         let (mut admitted, mut from, mut rejects) = (Vec::new(), Vec::new(), Vec::new());
         for (record, read) in reads {
             let judged =
@@ -198,7 +213,7 @@ impl Ingest {
         let schemas = &*self.ports.schemas;
         let read = match &self.source {
             None => upstream::change(raw(record), schemas).await.map(|cloud| vec![cloud]).map_err(Into::into),
-            Some(source) => rows(source, record, schemas).await,
+            Some(source) => rows(source, record, self.first_seen(record), schemas).await,
         };
         match read {
             Ok(clouds) => Ok(Ok(clouds)),
@@ -210,11 +225,21 @@ impl Ingest {
     /// Law 3: judged against the instant at which the record was appended, whenever it is read.
     fn judge(&self, cloud: Cloud, record: &Record) -> Result<Admitted, Refused> {
         let Ports { catalogue, zones, .. } = &self.ports;
-        let mut admitted = admit(cloud, &self.config.tenant, first_seen(record), catalogue, zones)?;
+        let mut admitted = admit(cloud, &self.config.tenant, self.first_seen(record), catalogue, zones)?;
         if let Admitted::Change(change) = &mut admitted {
             change.headers = replay::carried(&record.headers);
         }
         Ok(admitted)
+    }
+
+    /// A copy that a replay made was first seen when its original was. Topics of others may have been given times by
+    /// whoever wrote to them: what comes from the future was seen now.
+    fn first_seen(&self, record: &Record) -> Millis {
+        let appended = match self.source {
+            None => record.appended,
+            Some(_) => record.appended.min(self.ports.clock.now()),
+        };
+        replay::first_seen(&record.headers, Millis(appended))
     }
 
     fn quarantined(&self, record: &Record, reason: &impl Display) -> anyhow::Result<NewRecord> {
@@ -228,12 +253,12 @@ impl Ingest {
         };
         let now = Millis(self.ports.clock.now());
         let aside = quarantined::of_record(unusable, reason.to_string(), GROUP, now);
-        let value = Some(quarantined::encode(&aside.with_headers(&record.headers))?);
+        let (key, value) = quarantined::keyed(&aside.with_headers(&record.headers))?;
         Ok(NewRecord {
             topic: topics::QUARANTINE.into(),
             partition: 0,
-            key: record.key.clone(),
-            value,
+            key,
+            value: Some(value),
             headers: Vec::new(),
         })
     }
@@ -243,6 +268,7 @@ impl Ingest {
 async fn rows(
     source: &SourceDef,
     record: &Record,
+    seen: Millis,
     schemas: &dyn Schemas,
 ) -> Result<Vec<Cloud>, source::Unusable> {
     let raw = raw(record);
@@ -253,12 +279,7 @@ async fn rows(
         Format::Debezium => upstream::debezium(raw, schemas).await?,
     };
     // What says nothing of a row is passed over.
-    row.map_or(Ok(Vec::new()), |row| source::clouds(source, tells, record, &row, first_seen(record)))
-}
-
-/// A copy that a replay made was first seen when its original was.
-fn first_seen(record: &Record) -> Millis {
-    replay::first_seen(&record.headers, Millis(record.appended))
+    row.map_or(Ok(Vec::new()), |row| source::clouds(source, tells, record, &row, seen))
 }
 
 /// A record as the readers of formats see it.
@@ -266,32 +287,36 @@ fn raw(record: &Record) -> Raw<'_> {
     Raw { headers: &record.headers, key: &record.key, value: record.value.as_deref() }
 }
 
-/// A change without a time of its own occurred when it was first heard of: said again, under the same
-/// source and id, it is the same event and not a second one. Remembered for as long as answers are.
-pub(crate) async fn first_heard(
-    ports: &Ports,
-    tenant: &Tenant,
-    clouds: impl Iterator<Item = (&mut Cloud, Millis)>,
-) -> Result<(), StoreError> {
-    let timeless =
-        clouds.filter(|(cloud, _)| cloud.time.is_none() && Sort::of(&cloud.what) == Ok(Sort::Change));
-    let remember = timeless.map(|(cloud, heard)| async move {
-        let key = format!("time:{}", EventKey::of(tenant, &cloud.source, &cloud.id));
-        let stands = ports.store.answer(tenant, &key, heard.0.to_be_bytes().to_vec(), heard).await?;
-        let first = stands.try_into().map_or(heard, |bytes| Millis(i64::from_be_bytes(bytes)));
-        cloud.time = Some(first);
-        Ok(())
-    });
-    try_join_all(remember).await.map(|_| ())
-}
-
 /// The desk: when it returns, everything that was taken is stored and announced.
-pub(crate) async fn apply(ports: &Ports, way: Way, admitted: Vec<Admitted>) -> Result<Vec<Verdict>, Trouble> {
+pub(crate) async fn apply(
+    ports: &Ports,
+    way: Way,
+    mut admitted: Vec<Admitted>,
+) -> Result<Vec<Verdict>, Trouble> {
+    order::of_changes(&mut admitted);
+    hear(ports, &mut admitted).await?;
     let mut verdicts = Vec::with_capacity(admitted.len());
     for piece in pieces(admitted) {
         verdicts.extend(apply_piece(ports, way, piece).await?);
     }
     Ok(verdicts)
+}
+
+/// Law 1: an event is named by its source and id, and its time is that with which it was first heard. Whoever
+/// says it again with another one tells nothing new.
+async fn hear(ports: &Ports, admitted: &mut [Admitted]) -> Result<(), StoreError> {
+    let changes = admitted.iter_mut().filter_map(|one| match one {
+        Admitted::Change(change) => Some(change),
+        _ => None,
+    });
+    let changes: Vec<&mut Change> = changes.collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let said: Vec<_> = changes.iter().map(|change| (change.key, change.word())).collect();
+    let standing = ports.store.first_words(&said, Millis(ports.clock.now())).await?;
+    changes.into_iter().zip(standing).for_each(|(change, first)| change.stand(first));
+    Ok(())
 }
 
 /// In order, in pieces that are not much more written out than they are now.
@@ -319,17 +344,36 @@ async fn apply_piece(ports: &Ports, way: Way, admitted: Vec<Admitted>) -> Result
     let now = Millis(ports.clock.now());
     let known = ask(ports, Questions::of(&admitted, now), now).await?;
     let sorts: Vec<&str> = admitted.iter().map(sort_of).collect();
-    let Effects { enrolments, states, marks, records, verdicts } = Effects::of(admitted, &known, now);
+    let Effects { mut enrolments, states, mut left, marks, mut records, verdicts } =
+        Effects::of(admitted, &known, now);
+    let edition = ports.editions.own();
+    for event in records.iter_mut().filter(|record| &*record.topic == topics::EVENTS) {
+        event.headers = note::stamped(std::mem::take(&mut event.headers), edition);
+    }
     let store = &ports.store;
-    // A move enrols before its place is merged: until then the old one is known, and a crash in between is
-    // mended when the same comes again. Nothing else depends on another.
-    let crowds_then_states = async {
+    if fault::planted(Fault::LeftFirst) {
+        enrolments.append(&mut left);
+    }
+    // Law 4: who moves is found by the crowds of the new place before the profile names it, and by those of the
+    // old one until it does. Nothing else depends on another.
+    let crowds_around_states = async {
         if !enrolments.is_empty() {
             store.enrol(enrolments).await?;
         }
-        if states.is_empty() { Ok(()) } else { store.merge(states.into_iter().collect()).await }
+        let is_move = !left.is_empty();
+        if is_move {
+            crash::point(crash::ENTERED);
+        }
+        if !states.is_empty() {
+            store.merge(states.into_iter().collect()).await?;
+        }
+        if is_move {
+            crash::point(crash::MOVED);
+            store.enrol(left).await?;
+        }
+        Ok(())
     };
-    try_join!(crowds_then_states, async {
+    try_join!(crowds_around_states, async {
         if marks.is_empty() { Ok(()) } else { store.write(marks, now).await }
     })?;
     if !records.is_empty() {
@@ -358,17 +402,27 @@ pub(crate) async fn returned(
     Ok(taken)
 }
 
-/// A mail that came to a return path. When this returns, what follows from it is stored and announced.
-pub async fn heard(ports: &Ports, paths: &Paths, to: &str, mail: &[u8]) -> Result<(), Trouble> {
+/// A mail that came to return paths. When this returns, what follows from it is stored and announced.
+pub async fn heard(
+    ports: &Ports,
+    paths: &Paths,
+    to: &BTreeSet<String>,
+    mail: Vec<u8>,
+) -> Result<(), Trouble> {
     const WAY: &str = "smtp";
     let _at_work = ports.quiet.worker();
-    match paths.heard(to, mail) {
-        Heard::Back(back) => note(ports, WAY, &[back]).await.map(|_| ()),
-        Heard::Nothing(why) => {
-            ports.metrics.returned(WAY, why);
-            Ok(())
+    // Read once, whomever it is to, and beside the threads that turns run on.
+    let letter = spawn_blocking(move || back::mail(&mail)).await;
+    let letter = letter.map_err(|_| Trouble::Broken("the reader of a mail was stopped".to_owned()))?;
+    for to in to {
+        match paths.heard(to, &letter) {
+            Heard::Back(back) => {
+                note(ports, WAY, &[back]).await?;
+            }
+            Heard::Nothing(why) => ports.metrics.returned(WAY, why),
         }
     }
+    Ok(())
 }
 
 /// Law 4: noted, then told.

@@ -21,8 +21,8 @@ use axum::{
 use catalogue::Catalogue;
 use model::{
     Because, Crowd, Day, Entry, EntryKey, Event, EventKey, Fact, Kind, Mark, Millis, Person, Reason, Row,
-    State, SubjectRef, Tenant, Value, What, civil::Zones, entry::DayKey, partition::Partitions,
-    person::notes,
+    State, SubjectRef, Tenant, Value, What, civil::Zones, entry::DayKey, erase::Progress,
+    partition::Partitions, person::notes,
 };
 use proptest::prelude::*;
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
@@ -213,6 +213,7 @@ impl House {
         });
         let ports = Ports {
             partitions: Partitions::USUAL,
+            editions: model::edition::Editions::default(),
             topics: sick.clone(),
             store: store.clone(),
             catalogue: Arc::new(catalogue()),
@@ -231,6 +232,7 @@ impl House {
             records_max: 100,
             tenant: tenant(),
             lag_records_max: 1_000,
+            listed_rows_a_minute: crate::config::LISTED_ROWS_A_MINUTE,
             requests_max: 4,
             returns: None,
         };
@@ -589,6 +591,59 @@ async fn topics_carry_no_addresses() {
     for private in ["@", "Ann Lee", "place"] {
         assert!(!bytes.contains(private), "{private}: {bytes}");
     }
+}
+
+/// Words on whether ann is erased, each followed by a follow in the same body: how many of both are accepted, whether
+/// she is marked then, and what was written down for the keeper. `done` is the keeper's own note.
+#[tokio::test]
+async fn whoever_erases_marks_and_asks_and_a_welcome_counts_only_when_that_is_done() {
+    use Progress::{Asked, Lifted};
+    let check = async |words: &[(&str, usize, bool, &[Progress])]| {
+        let house = House::new().await;
+        for (word, accepted, is_marked, written) in words {
+            house.ports.clock.advance(1);
+            if *word == "done" {
+                let notes = house.state(StateKey::Notes(tenant(), ann())).await;
+                let done = notes::erased_to(notes::last_erased(&notes).unwrap());
+                house.store.merge(vec![(StateKey::Notes(tenant(), ann()), done)]).await.unwrap();
+            } else {
+                let facts = format!(
+                    "[{},{}]",
+                    event(&format!("tidings.{}", word.split(' ').next().unwrap()), &said(word)),
+                    event("tidings.follow", r#""data":{"person":"ann","target":"author:7"}"#),
+                );
+                let (_, answer) = post(&house.router(), "/v1/facts", &[], facts).await;
+                assert!(
+                    answer.contains(&format!(r#""accepted":{accepted},"#)),
+                    "{word} of {words:?}: {answer}"
+                );
+                assert_eq!(answer.contains("not done yet"), *accepted < 2, "{answer}");
+            }
+            let notes = house.state(StateKey::Notes(tenant(), ann())).await;
+            assert_eq!(notes.flag(notes::ERASED), *is_marked, "{word} of {words:?}");
+            let records = house.records(topics::ERASURES).await;
+            let records =
+                records.iter().map(|one| wire::erasure::decode(one.value.as_deref().unwrap()).unwrap());
+            assert_eq!(records.map(|one| one.progress).collect::<Vec<_>>(), *written, "{word} of {words:?}");
+            let follows = house.followers("author:7").await == [ann()];
+            assert_eq!(follows, !is_marked, "{word} of {words:?}");
+        }
+    };
+    check(&[("erase", 2, true, &[Asked]), ("erase", 2, true, &[Asked, Asked])]).await;
+    check(&[("welcome", 2, false, &[])]).await;
+    let asked: &[Progress] = &[Asked];
+    check(&[("erase", 2, true, asked), ("welcome", 1, true, asked), ("done", 0, true, asked)]).await;
+    let lifted: &[Progress] = &[Asked, Lifted];
+    check(&[("erase", 2, true, asked), ("done", 0, true, asked), ("welcome", 2, false, lifted)]).await;
+    // By the versions of a service: the welcome is older than the mark, and lifts nothing.
+    check(&[("erase 9", 2, true, asked), ("done", 0, true, asked), ("welcome 8", 2, true, asked)]).await;
+}
+
+/// The version of a word, if it has one, and whom it is about.
+fn said(word: &str) -> String {
+    let version =
+        word.split_once(' ').map_or_else(String::new, |(_, version)| format!(r#""version":{version},"#));
+    format!(r#"{version}"data":{{"person":"ann"}}"#)
 }
 
 #[tokio::test]

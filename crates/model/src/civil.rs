@@ -3,13 +3,11 @@
 //! The rule: a local time that does not exist (clocks go forward) means the next instant that does; one
 //! that exists twice (clocks go back) means the first. A date that a zone skips altogether has no digest.
 
-use std::path::Path;
+mod zones;
 
-use jiff::{
-    Timestamp, ToSpan as _,
-    civil::Date,
-    tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase},
-};
+use jiff::{Timestamp, ToSpan as _, civil::Date, tz::AmbiguousOffset};
+
+pub use zones::{Zone, ZoneOrigin, Zones};
 
 use crate::{
     fault::{self, Fault},
@@ -18,44 +16,6 @@ use crate::{
     plan::{LocalTime, Weekdays},
     time::Millis,
 };
-
-/// A time zone with its rules.
-pub type Zone = TimeZone;
-
-/// Where zone rules come from.
-#[derive(Clone, Debug)]
-pub struct Zones {
-    database: TimeZoneDatabase,
-}
-
-impl Zones {
-    /// The rules that were built in.
-    pub fn bundled() -> Self {
-        Self { database: TimeZoneDatabase::bundled() }
-    }
-
-    /// The machine's rules, so that a change of law needs no release of ours; the built-in ones where the
-    /// machine has none.
-    pub fn system() -> Self {
-        let database = TimeZoneDatabase::from_env();
-        if database.is_definitively_empty() { Self::bundled() } else { Self { database } }
-    }
-
-    /// Rules from a folder in the usual `zoneinfo` form.
-    pub fn from_dir(dir: &Path) -> Result<Self, String> {
-        TimeZoneDatabase::from_dir(dir).map(|database| Self { database }).map_err(|e| e.to_string())
-    }
-
-    /// A zone by its IANA name.
-    pub fn get(&self, name: &str) -> Option<Zone> {
-        self.database.get(name).ok()
-    }
-
-    /// The zone, or UTC where there is no such zone.
-    pub fn get_or_utc(&self, name: Option<&str>) -> Zone {
-        name.and_then(|name| self.get(name)).unwrap_or(Zone::UTC)
-    }
-}
 
 /// The local date of an instant.
 pub fn local_date(at: Millis, zone: &Zone) -> LocalDate {

@@ -9,20 +9,18 @@ use crate::{
     badge::{self, Unseen},
     due::{self, Past},
     entry::{EntryKey, Reason},
-    escalate,
+    escalate::{self, Came},
     fault::{self, Fault},
     hold::{self, Gate},
     id::{ReadyId, SubjectRef},
-    limits::{
-        CARRIED_KEYS_MAX, CLOSING_BYTES_MAX, CLOSING_KEYS_MAX, DAY_MS, LAST_CALL_MS, LAST_MS,
-        READY_ENTRIES_MAX, RECORD_BYTES_MAX, TOLD_MAX,
-    },
+    leave,
+    limits::{CLOSING_BYTES_MAX, DAY_MS, READY_ENTRIES_MAX, RECORD_BYTES_MAX, TOLD_MAX},
     mark::{What, Why},
-    person::{Act, KEY_BYTES, MARK_BYTES, PersonRecord, Told, Window},
+    person::{Act, LocalDate, PersonRecord, Told, ToldDate, Window},
     plan::{Below, OncePer, Plan},
     ready::{self, Ready, ReadyEntry},
     time::{Day, Millis},
-    window::{self, At, News},
+    window::{self, At},
 };
 
 /// An entry that still waits, with what was found out about it before the turn.
@@ -37,8 +35,8 @@ pub struct Candidate {
     pub holds: Result<(), Why>,
     /// It came back from a Ready that may have been sent.
     pub maybe: bool,
-    /// Its subject is said once, by a Ready that waits for another attempt and may yet go out without it: it
-    /// waits for what becomes of that one.
+    /// Its subject is said once, by a Ready that is on its way and may yet go out without it: it waits for what becomes of
+    /// that one.
     pub awaits: bool,
     /// The instant that it is about, where the plan closes before one.
     pub aim: Option<Millis>,
@@ -46,6 +44,8 @@ pub struct Candidate {
     pub repeated: bool,
     /// When the plan that this one follows told it.
     pub told: Option<Millis>,
+    /// The plan that this one follows is still to tell it.
+    pub untold: bool,
 }
 
 impl Candidate {
@@ -55,7 +55,7 @@ impl Candidate {
     }
 
     /// Whether a message of the plan would tell it.
-    fn is_told_by(&self, plan: &Plan) -> bool {
+    pub(crate) fn is_told_by(&self, plan: &Plan) -> bool {
         self.holds.is_ok() && !self.awaits && !self.repeated && self.section(plan).is_some()
     }
 }
@@ -69,12 +69,19 @@ type Group = Vec<Placed>;
 
 /// What a closing came to.
 #[derive(Default)]
-struct Sorted {
+pub(crate) struct Sorted {
     told: Vec<Group>,
-    carried: Vec<Candidate>,
-    ended: Vec<(EntryKey, Why)>,
+    pub carried: Vec<Candidate>,
+    pub ended: Vec<(EntryKey, Why)>,
     /// By section, how many things there was no room for.
     more: Vec<u16>,
+}
+
+impl Sorted {
+    /// Of a closing that only ends.
+    pub fn ended(ended: Vec<(EntryKey, Why)>) -> Self {
+        Self { ended, ..Self::default() }
+    }
 }
 
 /// Closes a window; the record loses it, and gains what is owed and what follows.
@@ -92,29 +99,37 @@ pub(crate) fn close(
         window::open_any(record, &days, at);
         return Vec::new();
     };
+    let is_blocked = !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX;
     // Derived again at the last moment: the person may have travelled since, and what was heard may have
     // been heard twice.
     let open = &mut record.windows[index];
     open.heard = open.heard.min(count(&candidates));
     open.aim = candidates.iter().filter(|one| one.holds.is_ok()).filter_map(|one| one.aim).min();
-    let window = &open.clone();
+    let is_cancelled = open.act == Some(Act::Cancel);
+    // What was due in time is told, however late the house is itself; what was held is over at its end.
+    let asked_for = if open.held.is_some() { at.now } else { open.due.min(at.now) };
+    if !is_cancelled && due::end(plan, open) <= asked_for {
+        // What is over must not have the rest told before its time.
+        let over = (asked_for, at);
+        if is_blocked || !leave::end_over(record, (index, joined), plan, &mut candidates, over) {
+            return Vec::new();
+        }
+    }
+    let window = &record.windows[index].clone();
     let due = due::again(plan, window, Past::of(record, window), at);
     record.windows[index].close_at(due.at, at.now);
-    if due.at > at.now {
-        return Vec::new();
-    }
-    if !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX {
-        // It stays due: the store must have some of the marks that are owed before there are more.
+    if due.at > at.now || is_blocked {
+        // Where it is blocked it stays due: the store must have some of the marks that are owed before there are more.
         return Vec::new();
     }
     let window = &Window { due: due.at, ..window.clone() };
-    if window.act == Some(Act::Cancel) {
+    if is_cancelled {
         cancel(record, index, plan, candidates, at);
         return Vec::new();
     }
     let Past { date: told_on, seen, .. } = Past::of(record, window);
-    if !window.is_acted_on() && due::never_left(plan, seen, at) {
-        outlive(record, index, plan, candidates, at);
+    if !window.is_acted_on() && due::never_left(plan, window, seen, at) {
+        leave::outlive(record, (index, joined), plan, &mut candidates, at);
         return Vec::new();
     }
     if let Some(later) = escalate::come_for(plan, window, &mut candidates, seen, at) {
@@ -130,57 +145,39 @@ pub(crate) fn close(
     }
     record.windows.remove(index);
     record.windows.retain(|open| !joined.contains(open));
-    let mut sorted = sort(with_repeated(candidates), plan, plan.oldest(window.due));
+    let mut sorted = sort(candidates, plan, plan.oldest(window.due));
     // A date is told once, also if the last call of a day comes later on a date that has been told.
     let again = due.date.zip(told_on).is_some_and(|(date, told)| told >= date);
     let few = sorted.told.len() < usize::from(plan.at_least);
     if (again || few) && !window.is_acted_on() {
         put_back(&mut sorted, plan.below == Below::Ended && !again);
     }
-    let rest = end(record, plan, &mut sorted, at);
+    let rest = leave::end(record, plan, &mut sorted, at);
     let told = !sorted.told.is_empty();
     if told {
-        let date = due.date.map(|date| told_on.map_or(date, |told| told.max(date)));
-        record.told_on.extend(date.map(|date| (plan.name.clone(), date)));
+        tell_date(record, (window, joined), due.date);
         joined.iter().chain([window]).for_each(|window| remember(record, plan, window, at));
         hold::note(record, plan, at);
+    } else {
+        escalate::ended(record, plan, &[&[window.clone()][..], joined].concat(), &sorted.ended, at);
     }
     let id = ready_id(window, at);
-    // Whoever follows tells what did not reach the person here, and ends with it what ended.
-    let ended: BTreeSet<Day> = sorted.ended.iter().map(|(key, _)| key.day()).collect();
-    if !ended.is_empty() {
-        escalate::after(record, plan, &window.key, &ended, None, at);
-    }
-    carry(record, plan, window, &sorted.carried, rest, told.then_some(id), at);
+    leave::carry(record, plan, (window, joined), &sorted.carried, &rest, told.then_some(id), at);
     if !told {
         return Vec::new();
     }
-    let badge = take(record, plan, window, id, &sorted, at);
+    let badge = take(record, plan, (window, joined), id, &sorted, at);
     vec![ready(id, (silent, badge), plan, window, sorted, at)]
 }
 
 /// What would be told is not: it ends, or it is carried over.
 fn put_back(sorted: &mut Sorted, ends: bool) {
     let back = std::mem::take(&mut sorted.told).into_iter().flatten().map(|(_, one)| one);
+    let back = back.filter(|one| !one.repeated);
     if ends {
         sorted.ended.extend(back.map(|one| (one.key, Why::TooFew)));
     } else {
         sorted.carried.extend(back);
-    }
-}
-
-/// Ends the oldest day of a window that waited in vain for the person to leave; its other days wait on.
-fn outlive(record: &mut PersonRecord, index: usize, plan: &Plan, candidates: Vec<Candidate>, at: &At<'_>) {
-    let mut window = record.windows.remove(index);
-    let oldest = window.days.pop_first();
-    let old = candidates.into_iter().filter(|one| Some(one.key.day()) == oldest && !one.awaits);
-    let ended = old.map(|one| (one.key, one.holds.err().unwrap_or(Why::SeesItself))).collect();
-    let rest = end(record, plan, &mut Sorted { ended, ..Sorted::default() }, at);
-    window.days.extend(rest);
-    if !window.days.is_empty() {
-        let due = due::due(plan, &window, Past::of(record, &window), window.opening, at).at;
-        window.close_at(due.max(at.now.plus(1)), at.now);
-        record.windows.push(window);
     }
 }
 
@@ -199,12 +196,12 @@ fn passes(
     }
     match hold::gate(plan, record, live, at) {
         Gate::Open { silent } => return Some(silent),
-        Gate::Until(until, why) if until < last_instant(window) => {
+        // What is over by then ends at its end, and the others wait on.
+        Gate::Until(until, why) => {
+            let until = until.min(due::end(plan, window));
             (record.windows[index].due, record.windows[index].held) = (until, Some(why));
             return None;
         }
-        // There is no later instant for it.
-        Gate::Until(_, why) => end_all(candidates, why.why()),
         Gate::Ended(why) => end_all(candidates, why),
     }
     Some(false)
@@ -216,8 +213,8 @@ fn cancel(record: &mut PersonRecord, index: usize, plan: &Plan, mut candidates: 
     candidates.iter_mut().for_each(|one| one.awaits = false);
     end_all(&mut candidates, Why::Cancelled);
     let mut window = record.windows.remove(index);
-    let mut sorted = sort(with_repeated(candidates), plan, Day(i32::MIN));
-    window.days = end(record, plan, &mut sorted, at);
+    let mut sorted = sort(candidates, plan, Day(i32::MIN));
+    window.days = leave::end(record, plan, &mut sorted, at);
     if !window.days.is_empty() {
         record.windows.push(window);
     }
@@ -237,7 +234,7 @@ fn first(
     let sorted = sort(told.into_iter().collect(), plan, Day(i32::MIN));
     let key = sorted.told.iter().flatten().map(|(_, one)| one.key).next();
     let id = ready_id(&window, at);
-    let badge = take(record, plan, &window, id, &sorted, at);
+    let badge = take(record, plan, (&window, &[]), id, &sorted, at);
     remember(record, plan, &window, at);
     hold::note(record, plan, at);
     let mut open = Window { first: key, ..window.clone() };
@@ -254,7 +251,7 @@ fn first(
 fn take(
     record: &mut PersonRecord,
     plan: &Plan,
-    window: &Window,
+    (window, joined): (&Window, &[Window]),
     id: ReadyId,
     sorted: &Sorted,
     at: &At<'_>,
@@ -265,13 +262,15 @@ fn take(
         window::owe(record, channel, What::Taken(id), taken.iter().copied(), at.now);
     }
     let days = taken.iter().map(|key| key.day()).collect();
-    escalate::after(record, plan, &window.key, &days, Some(id), at);
+    // Whoever follows ends with it what ended.
+    let ended = sorted.ended.iter().map(|(key, _)| key.day());
+    let followed: BTreeSet<Day> = taken.iter().map(|key| key.day()).chain(ended).collect();
+    for window in joined.iter().chain([window]) {
+        let of_window = window.days.intersection(&followed).copied().collect();
+        escalate::after(record, plan, &window.key, &of_window, Came::Told(id), at);
+    }
+    escalate::counted(record, plan, &days, id, at);
     badge::told(record, plan, &days, at)
-}
-
-/// Nothing of a window may be told after this.
-fn last_instant(window: &Window) -> Millis {
-    window.days.first().map_or(Millis(i64::MAX), |day| day.expires().plus(-LAST_MS))
 }
 
 /// What would be told is not, for this reason.
@@ -286,18 +285,20 @@ fn count(candidates: &[Candidate]) -> u32 {
     u32::try_from(candidates.iter().filter(|one| one.holds.is_ok()).count()).unwrap_or(u32::MAX)
 }
 
-/// What was told first is told again only beside something else.
-fn with_repeated(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    if candidates.iter().all(|one| one.repeated || one.holds.is_err() || one.awaits) {
-        candidates.retain(|one| !one.repeated);
-    }
-    candidates
-}
-
 /// The id of the Ready by which a window tells next.
 fn ready_id(window: &Window, at: &At<'_>) -> ReadyId {
     let part = u16::from(window.first.is_some());
     ready::id(at.tenant, at.person, &window.plan, &window.key, window.opening, part)
+}
+
+/// Notes that a date was told under the plan and key of each window.
+fn tell_date(record: &mut PersonRecord, (window, joined): (&Window, &[Window]), date: Option<LocalDate>) {
+    let Some(date) = date else { return };
+    for window in joined.iter().chain([window]) {
+        let told = record.told_on.entry(window.plan.clone());
+        told.and_modify(|told| told.tell(date, &window.key))
+            .or_insert_with(|| ToldDate::new(date, &window.key));
+    }
 }
 
 /// Notes a message for the plans that look back on what was told.
@@ -335,26 +336,29 @@ fn remember(record: &mut PersonRecord, plan: &Plan, window: &Window, at: &At<'_>
     }
 }
 
-/// Sorts candidates into sections, by rank, within the budgets; what lies before the look-back ends.
+/// Sorts candidates into sections, by rank, within the budgets; what lies before the look-back ends. What was told first
+/// has been told, whatever becomes of it here: it has the room that the others leave, and is told beside one of them.
 fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
     let mut sorted = Sorted::default();
     let mut live = Vec::new();
     for candidate in candidates {
+        let is_past = candidate.key.day() < oldest;
         match (candidate.holds, candidate.section(plan)) {
-            (Ok(()), Some(_)) if candidate.key.day() < oldest => {
-                sorted.ended.push((candidate.key, Why::Expired));
-            }
-            (Ok(()), Some(_)) if candidate.awaits => sorted.carried.push(candidate),
-            (Ok(()), Some(section)) => live.push((section, candidate)),
+            (Ok(()), Some(section)) if !is_past && !candidate.awaits => live.push((section, candidate)),
+            _ if candidate.repeated => {}
+            (Ok(()), Some(_)) if is_past => sorted.ended.push((candidate.key, Why::Expired)),
+            (Ok(()), Some(_)) => sorted.carried.push(candidate),
             (Ok(()), None) => sorted.ended.push((candidate.key, Why::KindGone)),
             (Err(why), _) => sorted.ended.push((candidate.key, why)),
         }
     }
-    let groups = group(live, plan.once_per);
+    let is_repeated = |group: &Group| group.iter().all(|(_, one)| one.repeated);
+    let (repeated, groups): (Vec<Group>, Vec<Group>) =
+        group(live, plan.once_per).into_iter().partition(is_repeated);
     let mut used = vec![0_u16; plan.sections.len()];
     sorted.more.clone_from(&used);
     let mut entries_left = READY_ENTRIES_MAX;
-    for mut group in groups {
+    for mut group in groups.into_iter().chain(repeated) {
         let section = group[0].0;
         // One subject never fills more than a Ready; the rest of its entries wait.
         let rest = group.split_off(group.len().min(READY_ENTRIES_MAX));
@@ -364,12 +368,15 @@ fn sort(candidates: Vec<Candidate>, plan: &Plan, oldest: Day) -> Sorted {
             used[section] += 1;
             entries_left -= group.len();
             sorted.told.push(group);
-        } else if !fault::planted(Fault::OverflowDropped) {
+        } else if !fault::planted(Fault::OverflowDropped) && !is_repeated(&group) {
             sorted.more[section] = sorted.more[section].saturating_add(1);
             sorted.carried.extend(group.into_iter().map(|(_, candidate)| candidate));
         }
     }
-    // What was told first has been told, whatever there is room for.
+    if sorted.told.iter().all(is_repeated) {
+        sorted.told.clear();
+    }
+    sorted.told.sort_by(|a, b| better(&a[0], &b[0]));
     sorted.carried.retain(|one| !one.repeated);
     sorted
 }
@@ -397,53 +404,6 @@ fn group(live: Vec<Placed>, once_per: OncePer) -> Vec<Group> {
 /// The section first: ranks of two sections, a date here and a distance there, do not compare.
 fn better((a_section, a): &Placed, (b_section, b): &Placed) -> Ordering {
     a_section.cmp(b_section).then(b.rank.total_cmp(&a.rank)).then(b.key.cmp(&a.key))
-}
-
-/// Owes the marks of what ended; days of which there is more than one closing may name are given back.
-fn end(record: &mut PersonRecord, plan: &Plan, sorted: &mut Sorted, at: &At<'_>) -> BTreeSet<Day> {
-    // Past the last call of its day there is no next closing for what would be carried.
-    let past = |candidate: &Candidate| candidate.key.day().expires().plus(-LAST_CALL_MS) <= at.now;
-    let (gone, carried) = std::mem::take(&mut sorted.carried).into_iter().partition(past);
-    sorted.carried = carried;
-    sorted.ended.extend(gone.into_iter().map(|candidate: Candidate| (candidate.key, Why::Expired)));
-    let room =
-        RECORD_BYTES_MAX.saturating_sub(record.weight() + CLOSING_BYTES_MAX) / (KEY_BYTES + MARK_BYTES);
-    let most = room.clamp(1, CLOSING_KEYS_MAX - READY_ENTRIES_MAX);
-    let rest = sorted.ended.split_off(sorted.ended.len().min(most));
-    let reasons: BTreeSet<Why> = sorted.ended.iter().map(|(_, why)| *why).collect();
-    for why in reasons {
-        let keys = sorted.ended.iter().filter(|(_, w)| *w == why).map(|(key, _)| *key);
-        window::owe(record, plan.channel, What::Ended(why), keys, at.now);
-    }
-    rest.into_iter().map(|(key, _)| key.day()).collect()
-}
-
-/// What is carried opens the next window in the same turn, and so does the rest of what ended, which is
-/// found ended again; below the minimum the window simply goes on to its next closing.
-fn carry(
-    record: &mut PersonRecord,
-    plan: &Plan,
-    window: &Window,
-    carried: &[Candidate],
-    rest: BTreeSet<Day>,
-    told: Option<ReadyId>,
-    at: &At<'_>,
-) {
-    let days: BTreeSet<Day> = carried.iter().map(|candidate| candidate.key.day()).chain(rest).collect();
-    if days.is_empty() {
-        return;
-    }
-    if let Some(id) = told {
-        let over = carried.iter().filter(|candidate| !candidate.awaits);
-        let keys = over.map(|candidate| candidate.key).take(CARRIED_KEYS_MAX);
-        window::owe(record, plan.channel, What::Carried(id), keys, at.now);
-    }
-    // After this instant, so that the next closing is the next one and not this one again.
-    record.last_opening = record.last_opening.max(at.now);
-    let rows = u32::try_from(carried.len()).unwrap_or(u32::MAX);
-    let aim = carried.iter().filter_map(|one| one.aim).min();
-    let opening = window::next_opening(record, at);
-    window::open(record, plan, News { key: window.key.clone(), aim, days, rows, opening }, at);
 }
 
 fn ready(

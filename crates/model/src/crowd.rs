@@ -6,6 +6,7 @@ use std::fmt;
 use crate::{
     event::Event,
     id::{Kind, Person, SubjectRef, Tenant},
+    limits::LEFT_LIFE_MS,
     place::Cell,
 };
 
@@ -41,6 +42,12 @@ pub struct Enrolment {
 }
 
 impl Enrolment {
+    /// How long it is kept, if not for ever. A place forgets who left it, or each walk would meet all who were ever there;
+    /// who comes late into its old place is told nothing, for their distance is asked. An unfollow is kept.
+    pub fn life_ms(&self) -> Option<i64> {
+        (!self.on && matches!(self.crowd, Crowd::Cell(_))).then_some(LEFT_LIFE_MS)
+    }
+
     /// Whether this one wins over another of the same person and crowd; at one version the end wins, since
     /// telling somebody who left is the worse mistake.
     pub fn wins_over(&self, other: &Self) -> bool {

@@ -24,6 +24,23 @@ pub struct Delivery {
     pub outcome: Outcome,
 }
 
+impl Delivery {
+    /// What became of a Ready at an instant, by the attempt that it is.
+    pub fn of(ready: &Ready, at: Millis, outcome: Outcome) -> Self {
+        Self {
+            ready: ready.id,
+            tenant: ready.tenant.clone(),
+            person: ready.person.clone(),
+            plan: ready.plan.clone(),
+            key: ready.key.clone(),
+            channel: ready.channel,
+            attempt: ready.attempt,
+            at,
+            outcome,
+        }
+    }
+}
+
 /// What became of it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {

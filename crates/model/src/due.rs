@@ -6,11 +6,12 @@
 
 use crate::{
     civil,
+    fault::{self, Fault},
     hold::{self, whose},
-    limits::LAST_CALL_MS,
+    limits::{LAST_CALL_MS, NEXT_WAIT_MS, UNREPORTED_MS},
     person::{LocalDate, PersonRecord, Told, Window},
     plan::{Close, First, LocalTime, Plan, Rest},
-    time::Millis,
+    time::{Day, Millis},
     window::At,
 };
 
@@ -24,7 +25,7 @@ pub(crate) struct Due {
 /// What was told before under a plan and a key.
 #[derive(Clone, Copy)]
 pub(crate) struct Past<'a> {
-    /// The date of the plan's last digest.
+    /// The date of the last digest under that plan and key.
     pub date: Option<LocalDate>,
     pub told: Option<&'a Told>,
     /// When the person was last seen anywhere.
@@ -34,7 +35,7 @@ pub(crate) struct Past<'a> {
 impl<'a> Past<'a> {
     pub fn of(record: &'a PersonRecord, window: &Window) -> Self {
         let same = |told: &&Told| told.plan == window.plan && told.key == window.key;
-        let date = record.told_on.get(&window.plan).copied();
+        let date = record.told_on.get(&window.plan).map(|told| told.last(&window.key));
         Self { date, told: record.told.iter().find(same), seen: record.seen.values().max().copied() }
     }
 }
@@ -42,40 +43,18 @@ impl<'a> Past<'a> {
 /// When a window closes if `from` has come.
 pub(crate) fn due(plan: &Plan, window: &Window, past: Past<'_>, from: Millis, at: &At<'_>) -> Due {
     if plan.follows.is_some() {
-        return Due { at: window.due.min(last_call(window)), date: None };
+        return Due { at: window.due.min(last_call(plan, window, at.now)), date: None };
     }
     let sooner = sooner(plan, window, past);
     if let Some(at) = sooner.filter(|at| *at == window.opening) {
         return Due { at, date: None };
     }
-    let rested = rested(plan, window, past).unwrap_or(Millis(i64::MIN));
-    let mut due = match &plan.close {
-        Close::After { ms } => Due { at: window.opening.plus(*ms).max(rested), date: None },
-        Close::Silence { ms, most_ms } => {
-            let silent = window.last.plus(*ms).min(window.opening.plus(*most_ms));
-            Due { at: silent.max(rested), date: None }
-        }
-        Close::Away { ms } => {
-            let gone = past.seen.map_or(window.opening, |seen| seen.plus(*ms).max(window.opening));
-            Due { at: gone.max(rested), date: None }
-        }
-        Close::Before { ms, .. } => {
-            let before = window.aim.map_or(window.opening, |aim| aim.plus(-ms).max(window.opening));
-            Due { at: before.max(rested), date: None }
-        }
-        Close::Calendar { at: time, on, zone, spread_ms, .. } => {
-            let zone = whose(zone, at);
-            let time =
-                window.hour.filter(|hour| *hour < 24).map_or(*time, |hour| LocalTime { hour, minute: 0 });
-            let (date, instant) = civil::next_on(from.max(rested), past.date, time, *on, &zone);
-            Due { at: instant.plus(spread(plan, *spread_ms, date, at)), date: Some(date) }
-        }
-    };
+    let mut due = regular(plan, window, past, from, at);
     if let Some(sooner) = sooner.filter(|sooner| *sooner < due.at) {
         // Before its time it does not stand for the date that was to come.
         due = Due { at: sooner, date: None };
     }
-    let last_call = last_call(window);
+    let last_call = last_call(plan, window, at.now);
     if last_call < due.at {
         due.at = last_call;
         if let Close::Calendar { zone, .. } = &plan.close {
@@ -83,6 +62,72 @@ pub(crate) fn due(plan: &Plan, window: &Window, past: Past<'_>, from: Millis, at
         }
     }
     due
+}
+
+/// When it closes by `close` and `rest` alone.
+fn regular(plan: &Plan, window: &Window, past: Past<'_>, from: Millis, at: &At<'_>) -> Due {
+    let rested = rested(plan, window, past).unwrap_or(Millis(i64::MIN));
+    let closes = match &plan.close {
+        Close::After { ms } if fault::planted(Fault::ClosesEarly) => window.opening.plus(*ms / 2),
+        Close::After { ms } => window.opening.plus(*ms),
+        Close::Silence { ms, most_ms } => window.last.plus(*ms).min(window.opening.plus(*most_ms)),
+        Close::Away { ms } => past.seen.map_or(window.opening, |seen| seen.plus(*ms).max(window.opening)),
+        Close::Before { ms, .. } => {
+            window.aim.map_or(window.opening, |aim| aim.plus(-ms).max(window.opening))
+        }
+        Close::Calendar { at: time, on, zone, spread_ms, .. } => {
+            let zone = whose(zone, at);
+            let time =
+                window.hour.filter(|hour| *hour < 24).map_or(*time, |hour| LocalTime { hour, minute: 0 });
+            let (date, instant) = civil::next_on(from.max(rested), past.date, time, *on, &zone);
+            return Due { at: instant.plus(spread(plan, *spread_ms, date, at)), date: Some(date) };
+        }
+    };
+    Due { at: closes.max(rested), date: None }
+}
+
+/// Why a closing leaves something to the next one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Left {
+    /// The message had no room for it, or the record none to say that it ended.
+    NoRoom,
+    /// It is for what becomes of a message that is on its way.
+    Awaits,
+    /// There were too few for a message.
+    TooFew,
+}
+
+/// When a window closes that holds only what a closing left, as long as nothing comes to it. Never as it opens, or
+/// closings would follow each other without end: what had no room goes a whole window later, what awaits a
+/// report is asked again should none come, and what was too few waits for more. What comes has it close as its plan says.
+pub(crate) fn next(plan: &Plan, window: &Window, left: Left, past: Past<'_>, at: &At<'_>) -> Millis {
+    if fault::planted(Fault::DueAsLeft) {
+        return window.opening;
+    }
+    let by_plan = match (&plan.follows, left) {
+        (None, _) if plan.close.is_calendar() => regular(plan, window, past, window.opening, at).at,
+        (_, Left::TooFew) => Millis(i64::MAX),
+        (_, Left::Awaits) => at.now.plus(UNREPORTED_MS),
+        (Some(follows), Left::NoRoom) => window.opening.plus(follows.wait_ms),
+        (None, Left::NoRoom) => {
+            let whole = match &plan.close {
+                Close::After { ms } | Close::Silence { ms, .. } | Close::Away { ms } => *ms,
+                Close::Before { .. } | Close::Calendar { .. } => 0,
+            };
+            window
+                .opening
+                .plus(whole.max(NEXT_WAIT_MS))
+                .max(regular(plan, window, past, window.opening, at).at)
+        }
+    };
+    let call = window.days.first().map_or(Millis(i64::MAX), |day| plan.last_call(*day));
+    let last = match &plan.follows {
+        Some(_) => called(plan, window, at.now.plus(1)),
+        None if call > at.now => call,
+        // After the last call there is only the end.
+        None => end(plan, window),
+    };
+    by_plan.min(last).max(window.opening)
 }
 
 /// The hour that is best for somebody, of those that a plan allows and that are not quiet. It is chosen as a window
@@ -99,7 +144,10 @@ pub(crate) fn sooner(plan: &Plan, window: &Window, past: Past<'_>) -> Option<Mil
     if is_first(plan, window) || goes_alone(plan, window, past) {
         return Some(window.opening);
     }
-    plan.entries.filter(|most| window.heard >= u32::from(*most)).map(|_| window.last)
+    // Fewer than a message needs close nothing, and a rest is over when it is over.
+    let enough = u32::from(plan.entries?.max(plan.at_least));
+    let rested = rested(plan, window, past).unwrap_or(window.last);
+    (window.heard >= enough).then_some(window.last.max(rested))
 }
 
 /// When a window that is about to close would close under the zone of this moment, and the date. A sending
@@ -137,16 +185,31 @@ pub(crate) fn retimed(plan: &Plan, window: &Window, past: Past<'_>, at: &At<'_>)
     due(plan, window, past, from, at).at
 }
 
-/// The last instant of a window, before its oldest day expires: nothing may expire untold.
-pub(crate) fn last_call(window: &Window) -> Millis {
-    let oldest = window.days.first().map_or(Millis(i64::MAX), |day| day.expires().plus(-LAST_CALL_MS));
-    oldest.max(window.opening)
+/// When the first of its days ends for its plan.
+pub(crate) fn end(plan: &Plan, window: &Window) -> Millis {
+    window.days.first().map_or(Millis(i64::MAX), |day| plan.end_of(*day))
 }
 
-/// Whether a plan that waits for the person to leave still does: only a last call closes its windows then.
-pub(crate) fn never_left(plan: &Plan, seen: Option<Millis>, at: &At<'_>) -> bool {
-    let Close::Away { ms } = plan.close else { return false };
-    seen.is_some_and(|seen| seen.plus(ms) > at.now)
+/// The last instant of a window: nothing may expire untold.
+pub(crate) fn last_call(plan: &Plan, window: &Window, now: Millis) -> Millis {
+    // What was due in time is, however late the house is itself.
+    called(plan, window, window.due.min(now)).max(window.opening)
+}
+
+/// The first last call of its days. Of a plan that follows nothing but its window says when, so a day whose last call was
+/// before this instant hurries nothing there: it is told or ends with the others, before it expires.
+fn called(plan: &Plan, window: &Window, from: Millis) -> Millis {
+    let of = |day: &Day| match plan.last_call(*day) {
+        call if plan.follows.is_some() && call < from => day.expires().plus(-LAST_CALL_MS),
+        call => call,
+    };
+    window.days.iter().map(of).min().unwrap_or(Millis(i64::MAX))
+}
+
+/// Whether a plan that waits for the person to leave does so in vain: it is the last call, and they are here.
+pub(crate) fn never_left(plan: &Plan, window: &Window, seen: Option<Millis>, at: &At<'_>) -> bool {
+    let (None, Close::Away { ms }) = (&plan.follows, &plan.close) else { return false };
+    last_call(plan, window, at.now) <= at.now && seen.is_some_and(|seen| seen.plus(*ms) > at.now)
 }
 
 /// Whether the first entry of a window is told before the others, and was not yet.

@@ -9,66 +9,147 @@ use std::{collections::BTreeSet, sync::Arc};
 use crate::{
     closing::Candidate,
     delivery::{Delivery, Outcome},
+    due,
+    entry::EntryKey,
+    fault::{self, Fault},
     id::ReadyId,
     limits::UNREPORTED_MS,
-    mark::Why,
+    mark::{Channel, Why},
     person::{PersonRecord, Window},
     plan::{Follows, Plan},
     time::{Day, Millis},
     window::{self, At},
 };
 
-/// A plan told something of these days, by a Ready; or it could not, and what follows it need not wait.
+/// What a closing came to, for the plans that follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Came {
+    /// This Ready tells something.
+    Told(ReadyId),
+    /// The person cannot be reached there, and nobody waits for them to come.
+    Unreached,
+    /// It ended for another reason. Whoever follows ends it too, or tells it if nothing is against that.
+    Ended,
+}
+
+/// Entries of some windows of a plan ended untold, for these reasons.
+pub(crate) fn ended(
+    record: &mut PersonRecord,
+    plan: &Plan,
+    windows: &[Window],
+    ended: &[(EntryKey, Why)],
+    at: &At<'_>,
+) {
+    let days: BTreeSet<Day> = ended.iter().map(|(key, _)| key.day()).collect();
+    let is_unreached =
+        fault::planted(Fault::HurriedByEnded) || ended.iter().any(|(_, why)| why.is_unreached());
+    for window in windows {
+        let of_window = window.days.intersection(&days).copied().collect();
+        let came = if is_unreached { Came::Unreached } else { Came::Ended };
+        after(record, plan, &window.key, &of_window, came, at);
+    }
+}
+
+/// A closing of a plan told, or ended, something of these days.
 pub(crate) fn after(
     record: &mut PersonRecord,
     plan: &Plan,
     key: &Arc<str>,
     days: &BTreeSet<Day>,
-    ready: Option<ReadyId>,
+    came: Came,
     at: &At<'_>,
 ) {
-    let opening = window::next_opening(record, at);
-    for next in at.plans.by_name.values() {
-        let Some(follows) = next.follows.as_ref().filter(|follows| follows.plans.contains(&plan.name)) else {
-            continue;
-        };
-        // Without a key of its own it gathers what several windows, or several plans, told.
-        let key: Arc<str> = if next.key.is_empty() { "".into() } else { key.clone() };
-        let is_same = |window: &&mut Window| window.plan == next.name && window.key == key;
-        if let Some(open) = record.windows.iter_mut().find(is_same) {
-            // What came first says when.
-            open.days.extend(days);
-            open.due = if ready.is_some() { open.due } else { open.due.min(at.now) };
-            continue;
-        }
-        record.last_opening = record.last_opening.max(opening);
-        let wait = if ready.is_some() { follows.wait_ms.saturating_add(UNREPORTED_MS) } else { 0 };
-        let mut window = Window::new(next.name.clone(), next.hash, key.clone(), opening);
-        (window.after, window.due, window.days) = (ready, window.opening.plus(wait), days.clone());
-        record.windows.push(window);
+    for next in at.plans.by_name.values().filter(|next| next.is_after(plan)) {
+        come(record, next, key, days, came, at);
     }
+}
+
+/// What a Ready told counts as told on other channels: plans that follow one there tell it next, where it does not count.
+pub(crate) fn counted(
+    record: &mut PersonRecord,
+    plan: &Plan,
+    days: &BTreeSet<Day>,
+    id: ReadyId,
+    at: &At<'_>,
+) {
+    let counts = |channel: Channel| channel == plan.channel || plan.counts_on.contains(&channel);
+    let all = at.plans.by_name.values();
+    let others: Vec<&Plan> =
+        all.clone().filter(|one| one.channel != plan.channel && counts(one.channel)).collect();
+    let follows = |next: &&Plan| !next.is_after(plan) && others.iter().any(|one| next.is_after(one));
+    for next in all.filter(follows).filter(|next| !counts(next.channel) && next.shares_kinds(plan)) {
+        // Where windows have keys its closing finds what has none open.
+        come(record, next, &"".into(), days, Came::Told(id), at);
+    }
+}
+
+/// Something of these days is there for a plan that follows.
+pub(crate) fn come(
+    record: &mut PersonRecord,
+    next: &Plan,
+    key: &Arc<str>,
+    days: &BTreeSet<Day>,
+    came: Came,
+    at: &At<'_>,
+) {
+    let Some(follows) = next.follows.as_ref().filter(|_| !days.is_empty()) else { return };
+    let opening = window::next_opening(record, at);
+    // Until there is a report.
+    let unreported = |from: Millis| from.plus(follows.wait_ms.saturating_add(UNREPORTED_MS));
+    // Without a key of its own it gathers what several windows, or several plans, told.
+    let key: Arc<str> = if next.key.is_empty() { "".into() } else { key.clone() };
+    let is_same = |window: &&mut Window| window.plan == next.name && window.key == key;
+    if let Some(open) = record.windows.iter_mut().find(is_same) {
+        open.days.extend(days);
+        match came {
+            // Of what was told what came first says when.
+            Came::Told(id) if open.after.is_none() && !open.is_acted_on() => {
+                open.after = Some(id);
+                let due = unreported(at.now);
+                // What is due already is not told ahead of what it follows.
+                let soonest = at.now.plus(1).max(open.opening);
+                open.due = if open.due > soonest { open.due.min(due) } else { due };
+            }
+            Came::Unreached => open.due = open.due.min(at.now),
+            Came::Told(_) | Came::Ended => {}
+        }
+        open.due = open.due.min(due::last_call(next, open, at.now));
+        return;
+    }
+    record.last_opening = record.last_opening.max(opening);
+    let mut window = Window::new(next.name.clone(), next.hash, key, opening);
+    window.days.clone_from(days);
+    if let Came::Told(id) = came {
+        (window.after, window.due) = (Some(id), unreported(opening));
+        window.due = window.due.min(due::last_call(next, &window, at.now));
+    }
+    record.windows.push(window);
 }
 
 /// What a Ready came to is known: who follows it waits from here on, or no longer.
 pub(crate) fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
-    let follows = |window: &Window| at.plans.by_name.get(&window.plan)?.follows.clone();
+    let plan_of = |window: &Window| at.plans.by_name.get(&window.plan);
     for window in record.windows.iter_mut().filter(|window| window.after == Some(delivery.ready)) {
-        let Some(Follows { wait_ms, .. }) = follows(window) else { continue };
+        let Some(plan) = plan_of(window) else { continue };
+        let Some(Follows { wait_ms, .. }) = plan.follows else { continue };
         let due = match &delivery.outcome {
-            Outcome::Sent { .. } => delivery.at.plus(wait_ms),
+            Outcome::Nothing { left } if left.iter().any(|(_, why)| why.is_unreached()) => at.now,
+            Outcome::Refused { .. } => at.now,
+            // What went out before, or will, has its wait.
+            Outcome::Sent { .. } | Outcome::Nothing { .. } => delivery.at.plus(wait_ms),
             // It may have arrived.
             Outcome::Unknown { .. } => at.now.plus(wait_ms),
-            Outcome::Nothing { .. } | Outcome::Refused { .. } => at.now,
             // What comes back is told by another one first.
             Outcome::Returned { .. } => at.now.plus(wait_ms.saturating_add(UNREPORTED_MS)),
             Outcome::Deferred { until, .. } => until.plus(wait_ms.saturating_add(UNREPORTED_MS)),
         };
-        window.close_at(due, at.now);
+        window.close_at(due.min(due::last_call(plan, window, at.now)), at.now);
     }
 }
 
 /// Ends what the person came for after they were told. What they were told since they came has its own wait: gives
-/// its end, if that is still ahead. What they were not told yet is then left to the plan that tells it first.
+/// its end, if that is still ahead. What they were not told yet is then left to the plan that tells it first; and so it
+/// is where it would be told alone, and not beside something that the plan before has told or could not tell.
 pub(crate) fn come_for(
     plan: &Plan,
     window: &Window,
@@ -76,14 +157,22 @@ pub(crate) fn come_for(
     seen: Option<Millis>,
     at: &At<'_>,
 ) -> Option<Millis> {
-    let (follows, seen) = (plan.follows.as_ref()?, seen.filter(|seen| *seen > window.opening)?);
-    candidates.retain(|one| one.told.is_some() || one.holds.is_err());
-    let since = candidates.iter().filter(|one| one.holds.is_ok()).filter_map(|one| one.told);
-    let later = since.filter(|told| *told >= seen).min().map(|told| told.plus(follows.wait_ms));
+    let follows = plan.follows.as_ref()?;
+    let since = seen.filter(|seen| *seen > window.opening);
+    let is_alone = !candidates.iter().any(|one| !one.untold && one.is_told_by(plan));
+    if since.is_some() || is_alone && !window.is_acted_on() {
+        candidates.retain(|one| !one.untold || one.holds.is_err());
+    }
+    let told_since = |one: &Candidate| one.told.filter(|told| since.is_some_and(|since| *told >= since));
+    let waits = candidates.iter().filter(|one| one.holds.is_ok()).filter_map(told_since);
+    let later = waits.min().map(|told| told.plus(follows.wait_ms));
     if later.is_some_and(|later| later > at.now) {
         return later;
     }
-    let came = |one: &&mut Candidate| one.told.is_some_and(|told| seen > told) && one.holds.is_ok();
+    // Also where they came before this window opened, for what came back of the last one.
+    let came = |one: &&mut Candidate| {
+        one.holds.is_ok() && one.told.zip(seen).is_some_and(|(told, seen)| seen > told)
+    };
     candidates.iter_mut().filter(came).for_each(|one| one.holds = Err(Why::SeesItself));
     None
 }

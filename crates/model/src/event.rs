@@ -33,6 +33,15 @@ impl Event {
     }
 }
 
+/// What the first who told of an event said of it. An event is named by its source and id, and this is its time
+/// however often, and with whatever time, it is told of again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FirstWord {
+    pub occurred: Millis,
+    /// That of its fields, where the source names none.
+    pub version: i64,
+}
+
 /// A person whom a change names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listed {

@@ -6,6 +6,8 @@
 pub enum Fault {
     /// Law 1: a second reason of the same entry is dropped.
     FirstReasonOnly,
+    /// Law 1: an event's time is that of whoever told of it last.
+    LastTimeStands,
     /// Law 2: a mark covers whatever is in the day when it is read.
     MarkCoversAll,
     /// Law 3: any time is accepted.
@@ -14,6 +16,8 @@ pub enum Fault {
     ClosesUnread,
     /// Law 4: announced before stored.
     AnnouncedFirst,
+    /// Law 4: who moves leaves the old place before the profile names the new one.
+    LeftFirst,
     /// Law 4: an older version overrides a newer.
     OlderWins,
     /// Law 5: who asks for the partition of a person is sent to one of two.
@@ -32,25 +36,43 @@ pub enum Fault {
     OverflowDropped,
     /// Law 8: a subject that is said once within the look-back is said again in a later message.
     ToldAgain,
+    /// Law 8: what a closing leaves is due again as it is left.
+    DueAsLeft,
+    /// Law 8: neither quiet hours nor caps nor presence hold anything.
+    HeldByNothing,
+    /// Law 8: a window closes after half of the time that its plan says.
+    ClosesEarly,
+    /// Law 8: what ended for any reason has what follows told at once.
+    HurriedByEnded,
     /// Law 9: nothing is checked again before the claim.
     UncheckedAtEnd,
+    /// Law 9: what was read long before the claim is not read again.
+    StaleAtTheGate,
     /// Law 10: a day is 24 hours.
     DayIs24Hours,
     /// Law 11: a full day is never noticed.
     NeverFull,
+    /// Law 11: a Ready takes all reasons of its entries.
+    AllReasons,
     /// Law 12: the tenant is left out of the key of a day.
     TenantForgotten,
     /// Law 13: the walk goes on although a slice was not stored.
     SliceSkipped,
+    /// Law 14: an erasure passes over what the person follows.
+    CrowdsKept,
+    /// Law 14: an erasure is told to be done before what was in flight has landed.
+    ErasedOnce,
 }
 
 impl Fault {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 29] = [
         Self::FirstReasonOnly,
+        Self::LastTimeStands,
         Self::MarkCoversAll,
         Self::TimeUnchecked,
         Self::ClosesUnread,
         Self::AnnouncedFirst,
+        Self::LeftFirst,
         Self::OlderWins,
         Self::AnotherOwner,
         Self::OwedForgotten,
@@ -60,21 +82,31 @@ impl Fault {
         Self::BackUnasked,
         Self::OverflowDropped,
         Self::ToldAgain,
+        Self::DueAsLeft,
+        Self::HeldByNothing,
+        Self::ClosesEarly,
+        Self::HurriedByEnded,
         Self::UncheckedAtEnd,
+        Self::StaleAtTheGate,
         Self::DayIs24Hours,
         Self::NeverFull,
+        Self::AllReasons,
         Self::TenantForgotten,
         Self::SliceSkipped,
+        Self::CrowdsKept,
+        Self::ErasedOnce,
     ];
 
     /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
     pub fn name(self) -> &'static str {
         match self {
             Self::FirstReasonOnly => "first-reason-only",
+            Self::LastTimeStands => "last-time-stands",
             Self::MarkCoversAll => "mark-covers-all",
             Self::TimeUnchecked => "time-unchecked",
             Self::ClosesUnread => "closes-unread",
             Self::AnnouncedFirst => "announced-first",
+            Self::LeftFirst => "left-first",
             Self::OlderWins => "older-wins",
             Self::AnotherOwner => "another-owner",
             Self::OwedForgotten => "owed-forgotten",
@@ -84,11 +116,19 @@ impl Fault {
             Self::BackUnasked => "back-unasked",
             Self::OverflowDropped => "overflow-dropped",
             Self::ToldAgain => "told-again",
+            Self::DueAsLeft => "due-as-left",
+            Self::HeldByNothing => "held-by-nothing",
+            Self::ClosesEarly => "closes-early",
+            Self::HurriedByEnded => "hurried-by-ended",
             Self::UncheckedAtEnd => "unchecked-at-end",
+            Self::StaleAtTheGate => "stale-at-the-gate",
             Self::DayIs24Hours => "day-is-24-hours",
             Self::NeverFull => "never-full",
+            Self::AllReasons => "all-reasons",
             Self::TenantForgotten => "tenant-forgotten",
             Self::SliceSkipped => "slice-skipped",
+            Self::CrowdsKept => "crowds-kept",
+            Self::ErasedOnce => "erased-once",
         }
     }
 }
@@ -99,8 +139,10 @@ pub fn planted(fault: Fault) -> bool {
     use std::sync::OnceLock;
     static PLANTED: OnceLock<Option<Fault>> = OnceLock::new();
     let planted = PLANTED.get_or_init(|| {
-        let name = std::env::var("TIDINGS_FAULT").ok()?;
-        Fault::ALL.into_iter().find(|fault| fault.name() == name)
+        let name = std::env::var("TIDINGS_FAULT").ok().filter(|name| !name.is_empty())?;
+        let found = Fault::ALL.into_iter().find(|fault| fault.name() == name);
+        assert!(found.is_some(), "`{name}` of TIDINGS_FAULT is no fault that can be planted");
+        found
     });
     *planted == Some(fault)
 }

@@ -186,16 +186,19 @@ impl EntryView {
     }
 
     /// The Readys that took it on a channel and did not return it, each with when, and why it went out without
-    /// it if it did.
+    /// it if it did. What became of a Ready is said on its own channel, and holds wherever it counts as told: there
+    /// the entry waits again, for what ended on the one may be told on the other.
     fn taken(&self, channel: Channel) -> impl Iterator<Item = (ReadyId, Millis, Option<Why>)> {
-        let said = move || self.said_on(channel);
-        said().filter_map(move |(what, at)| {
+        self.said_on(channel).filter_map(move |(what, at)| {
             let What::Taken(id) = what else { return None };
             let mut left = None;
-            for (what, _) in said() {
-                match what {
+            for (on, what) in self.said.keys() {
+                match *what {
                     What::Returned { ready, .. } if ready == id => return None,
-                    What::Left { ready, why } if ready == id => left = left.or(Some(why)),
+                    What::Left { ready, why } if ready == id && *on == Some(channel) => {
+                        left = left.or(Some(why));
+                    }
+                    What::Left { ready, .. } if ready == id => return None,
                     _ => {}
                 }
             }

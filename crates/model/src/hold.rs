@@ -5,6 +5,7 @@
 
 use crate::{
     civil::{self, Zone},
+    fault::{self, Fault},
     id::Tenant,
     limits::DAY_MS,
     mark::{Channel, Why},
@@ -49,9 +50,9 @@ impl Held {
 /// Rounds of asking: a quiet night and a cap may push each other on, but not for ever.
 const ROUNDS_MAX: usize = 16;
 
-/// Asks all that may hold a plan.
+/// Asks all that may hold a plan. Of several that do, the first is named: it is what holds it now.
 pub(crate) fn gate(plan: &Plan, record: &PersonRecord, live: Option<bool>, at: &At<'_>) -> Gate {
-    if plan.urgent {
+    if plan.urgent || fault::planted(Fault::HeldByNothing) {
         return Gate::Open { silent: false };
     }
     if let Some(held) = online(plan, record, live, at) {
@@ -63,13 +64,13 @@ pub(crate) fn gate(plan: &Plan, record: &PersonRecord, live: Option<bool>, at: &
         silent = false;
         if let Some((until, then)) = quiet(plan, when, at) {
             match then {
-                Then::Hold => (when, why) = (until, Some(Held::Quiet)),
+                Then::Hold => (when, why) = (until, why.or(Some(Held::Quiet))),
                 Then::Silent => silent = true,
                 Then::End => return Gate::Ended(Why::QuietHours),
             }
         }
         if let Some(until) = capped(plan, record, when, at) {
-            (when, why) = (until, Some(Held::Cap));
+            (when, why) = (until, why.or(Some(Held::Cap)));
         }
         if when == before {
             break;
@@ -109,25 +110,32 @@ pub fn online_until(
 
 /// The end of the quiet hours at an instant, and what they do.
 fn quiet(plan: &Plan, when: Millis, at: &At<'_>) -> Option<(Millis, Then)> {
-    let then = plan.quiet.as_ref()?.then;
-    let (Hours { from, to }, zone) = hours_of(plan, at)?;
-    let date = civil::local_date(when, &zone);
+    let then = plan.quiet.as_ref().map_or(Then::Hold, |quiet| quiet.then);
+    let (hours, zone) = hours_of(plan, at)?;
+    Some((quiet_until(hours, &zone, when)?, then))
+}
+
+/// The end of these hours, if an instant is one of theirs.
+pub fn quiet_until(Hours { from, to }: Hours, zone: &Zone, when: Millis) -> Option<Millis> {
+    let date = civil::local_date(when, zone);
     // The night of today, and the one that began yesterday.
     let nights = [date - 1, date].into_iter().filter_map(|date| {
         let end = if to <= from { date + 1 } else { date };
-        Some((civil::instant(date, from, &zone)?, civil::instant(end, to, &zone)?))
+        Some((civil::instant(date, from, zone)?, civil::instant(end, to, zone)?))
     });
     let mut now = nights.filter(|(begin, end)| (*begin..*end).contains(&when));
-    now.next().map(|(_, end)| (end, then))
+    now.next().map(|(_, end)| end)
 }
 
-/// The quiet hours that count: the person's own, or else the plan's.
+/// The quiet hours that count: the person's own, or else the plan's. A mail wakes nobody, so where its plan has none it
+/// is not held.
 pub(crate) fn hours_of(plan: &Plan, at: &At<'_>) -> Option<(Hours, Zone)> {
-    let Quiet { hours, zone, .. } = plan.quiet.as_ref()?;
-    Some(match at.quiet {
-        Some(own) => (own, at.zone.clone()),
-        None => (*hours, whose(zone, at)),
-    })
+    match (at.quiet, &plan.quiet) {
+        (Some(_), None) if plan.channel == Channel::Email => None,
+        (Some(own), _) => Some((own, at.zone.clone())),
+        (None, Some(Quiet { hours, zone, .. })) => Some((*hours, whose(zone, at))),
+        (None, None) => None,
+    }
 }
 
 /// When the next message may be told, if there were as many as the caps allow.

@@ -7,6 +7,7 @@
 //! - *Subject*: what an event is about, with its latest state.
 //! - *Fact*: what is true of a person: what they follow, their profile, their place, what they mute.
 //! - *Kind*: a type of notification, defined in the catalogue.
+//! - *Edition*: a catalogue as the house took it up, numbered in the order in which it did.
 //! - *Audience*: who may care. *Crowd*: a set of persons that can be listed. *Slice*: a part of a large audience.
 //! - *Entry*: one event for one person.
 //! - *Day*: the partition of a person's entries, by the event's own UTC time.
@@ -23,6 +24,7 @@
 //! - *Stream*: mails of one sort; who complains about one is told no more of that one alone.
 //! - *Suppression*: why nothing is sent to an address, because of what came back.
 //! - *Feedback*: what the person did: read, cleared, opened, came online.
+//! - *Holding*: a place where something of a person lies. *Erasure*: taking a person out of all of them. *Receipt*: what one removed, and what stays until when.
 //! - *Fate*: why an entry was or was not told.
 //! - *Turn*: one atomic commit of a room.
 //! - *Look-back*: the days a digest reads.
@@ -34,15 +36,17 @@
 //! [`plan`] holds the rules of a channel, [`civil`] turns its local times into instants, [`person`] is
 //! all that is remembered of somebody between turns ([`habit`] when they come, [`badge`] what their devices show), and
 //! [`window`] is the one function that decides.
-//! [`ready`] and [`delivery`] are what leaves and what becomes of it, [`returns`] what others send back later. [`partition`] says who owns a person,
+//! [`ready`] and [`delivery`] are what leaves and what becomes of it, [`returns`] what others send back later, [`erase`] how somebody is forgotten. [`partition`] says who owns a person,
 //! [`limits`] how much of anything there may be.
 
 pub mod id;
 pub mod time;
+mod told;
 pub mod value;
 pub mod world;
 
 pub mod crowd;
+pub mod edition;
 pub mod event;
 pub mod place;
 
@@ -59,10 +63,12 @@ pub mod closing;
 pub mod delivery;
 pub mod device;
 mod due;
+pub mod erase;
 mod escalate;
 pub mod habit;
 pub mod hold;
 pub mod hook;
+mod leave;
 pub mod person;
 pub mod ready;
 pub mod returns;

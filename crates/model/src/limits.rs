@@ -16,11 +16,18 @@ pub const AHEAD_MS_MAX: i64 = 60_000;
 pub const DAY_MS: i64 = 86_400_000;
 /// A day and all its rows expire this long after the day began.
 pub const DAY_LIFE_MS: i64 = 21 * DAY_MS;
+/// Who left a place is known there for so long: nothing that was said of it before comes so late.
+pub const LEFT_LIFE_MS: i64 = 30 * DAY_MS;
+/// What was said first of an event is known for so long: past the last of its days.
+pub const FIRST_WORD_LIFE_MS: i64 = DAY_LIFE_MS + DAY_MS;
 /// A window closes at the latest this long before its oldest day expires.
 pub const LAST_CALL_MS: i64 = DAY_MS;
 
 /// From this many rows on a person's day is full: further events are announced as a count only.
 pub const DAY_ROWS_FULL: u32 = 2_000;
+/// What an urgent plan tells still has room in a full day, up to so many rows: whoever causes many events about somebody
+/// must not keep an alert from them.
+pub const DAY_ROWS_SHUT: u32 = 3_000;
 /// How many rows were announced for a day is kept in steps of so many, for it is a hint.
 pub const ROWS_STEP: u32 = 100;
 /// A reader of one day pages, and stops here.
@@ -42,6 +49,8 @@ pub(crate) const HOUR_MS: i64 = 3_600_000;
 pub const COUNTED_MAX: usize = 20;
 /// Entries that one Ready may carry; the rest is carried over.
 pub const READY_ENTRIES_MAX: usize = 60;
+/// Reasons that an entry takes into a Ready, so that however long its names are it fits a record.
+pub const READY_REASONS_MAX: usize = 40;
 /// Entry keys that one closing may name in its marks, told or ended.
 pub const CLOSING_KEYS_MAX: usize = 200;
 /// Entry keys that one closing names as carried over; more are carried without being named.
@@ -50,8 +59,8 @@ pub const CARRIED_KEYS_MAX: usize = 40;
 pub const WINDOW_DAYS_MAX: usize = 21;
 /// Windows that one person may have open at once.
 pub const WINDOWS_PER_PERSON_MAX: usize = 16;
-/// What finds all of them open asks again after so long.
-pub const FULL_WAIT_MS: i64 = 60_000;
+/// What a message had no room for is told so much later at the soonest, where its plan has no length of its own.
+pub const NEXT_WAIT_MS: i64 = 60_000;
 /// What came back unsent is told again after so long at the soonest, so that an outage makes no loop.
 pub const BACK_WAIT_MS: i64 = 60_000;
 /// Who is seen on a surface is noted at most so often: flapping is no news.
@@ -91,6 +100,6 @@ const _: () = assert!((READY_ENTRIES_MAX + CARRIED_KEYS_MAX) * 24 + WINDOW_DAYS_
 // It fits beside the windows and the Readys that wait.
 const _: () =
     assert!(CLOSING_BYTES_MAX + WAITING_BYTES_MAX + WINDOWS_PER_PERSON_MAX * 384 <= RECORD_BYTES_MAX);
-const _: () = assert!(DAY_ROWS_FULL as usize * 2 < DAY_ROWS_READ_MAX);
+const _: () = assert!(DAY_ROWS_FULL < DAY_ROWS_SHUT && DAY_ROWS_SHUT as usize * 2 < DAY_ROWS_READ_MAX);
 // A day is noticed to be full when it is, whatever a crash lost.
-const _: () = assert!(DAY_ROWS_FULL.is_multiple_of(ROWS_STEP));
+const _: () = assert!(DAY_ROWS_FULL.is_multiple_of(ROWS_STEP) && DAY_ROWS_SHUT.is_multiple_of(ROWS_STEP));

@@ -141,6 +141,19 @@ impl Why {
         Self::Complained,
     ];
 
+    /// Whether the channel did not reach the person, so that whatever follows need not wait for them to come.
+    pub fn is_unreached(self) -> bool {
+        matches!(
+            self,
+            Self::NoAddress
+                | Self::Unsubscribed
+                | Self::Refused
+                | Self::Bounced
+                | Self::BouncedSoftly
+                | Self::Complained
+        )
+    }
+
     pub fn text(self) -> &'static str {
         match self {
             Self::NoLongerTrue => "no longer true",

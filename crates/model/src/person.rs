@@ -14,12 +14,14 @@ use crate::{
     habit::Habit,
     hold::Held,
     id::{PlanName, ReadyId},
-    limits::{ID_BYTES_MAX, ROWS_STEP},
+    limits::{CLOSING_BYTES_MAX, ID_BYTES_MAX, RECORD_BYTES_MAX, ROWS_STEP},
     mark::Mark,
     plan::{Plan, Plans},
     ready::{Ready, ReadyEntry},
     time::{Day, Millis},
 };
+
+pub use crate::told::{LocalDate, Told, ToldDate};
 
 /// Bytes of a key of an entry, at most, when written: its instant and its event.
 pub const KEY_BYTES: usize = 26;
@@ -63,12 +65,123 @@ pub mod profile {
 
 /// Names of what the house itself notes of a person: never set from outside, and empty for nearly everybody.
 pub mod notes {
-    use crate::{id::Kind, mark::What};
+    use crate::{
+        id::Kind,
+        mark::What,
+        time::{Day, Millis},
+        value::{Cell, State, Value},
+    };
 
     /// A flag that outlives every retention: this person was erased.
     pub const ERASED: &str = "erased";
-    /// The latest UTC day whose rows are full, as days since 1970; written by the owner alone.
-    pub const FULL_DAY: &str = "full_day";
+    /// When that was asked for last; the version is the instant. Who is welcome again is told nothing from before.
+    const ERASED_AT: &str = "erased_at";
+    /// The last of these instants whose erasure is done.
+    const ERASED_TO: &str = "erased_to";
+    /// UTC days whose rows are full, as days since 1970: only what an urgent plan tells has room there. Each day has one
+    /// of these cells, and shares it with none that takes rows at the same time. Written by the owner alone.
+    const FULL: [&str; 10] = [
+        "full_day",
+        "full_day_1",
+        "full_day_2",
+        "full_day_3",
+        "full_day_4",
+        "full_day_5",
+        "full_day_6",
+        "full_day_7",
+        "full_day_8",
+        "full_day_9",
+    ];
+    /// The same of days that take no rows at all any more.
+    const SHUT: [&str; 10] = [
+        "shut_day",
+        "shut_day_1",
+        "shut_day_2",
+        "shut_day_3",
+        "shut_day_4",
+        "shut_day_5",
+        "shut_day_6",
+        "shut_day_7",
+        "shut_day_8",
+        "shut_day_9",
+    ];
+
+    /// Notes that a day is full.
+    pub fn full(day: Day) -> State {
+        note(&FULL, day)
+    }
+
+    /// Notes that a day takes no rows any more.
+    pub fn shut(day: Day) -> State {
+        note(&SHUT, day)
+    }
+
+    /// Whether it was noted that a day is full.
+    pub fn is_full(notes: &State, day: Day) -> bool {
+        is_noted(notes, &FULL, day)
+    }
+
+    /// Whether it was noted that a day takes no rows any more.
+    pub fn is_shut(notes: &State, day: Day) -> bool {
+        is_noted(notes, &SHUT, day)
+    }
+
+    /// Notes when an erasure was asked for.
+    pub fn erased_at(asked: Millis) -> State {
+        instant(ERASED_AT, asked)
+    }
+
+    /// Notes that the erasure which was asked for then is done.
+    pub fn erased_to(asked: Millis) -> State {
+        instant(ERASED_TO, asked)
+    }
+
+    /// When the last erasure was asked for; nothing for those who were marked before that was noted.
+    pub fn last_erased(notes: &State) -> Option<Millis> {
+        notes.cells.get(ERASED_AT).map(|cell| Millis(cell.version))
+    }
+
+    /// Whether something of the person may still have to go.
+    pub fn is_being_erased(notes: &State) -> bool {
+        let done = notes.cells.get(ERASED_TO).map(|cell| Millis(cell.version));
+        notes.flag(ERASED) && last_erased(notes) > done
+    }
+
+    /// Whether a note outlives an erasure.
+    pub fn outlives(field: &str) -> bool {
+        [ERASED, ERASED_AT, ERASED_TO].contains(&field)
+    }
+
+    fn instant(name: &str, at: Millis) -> State {
+        State::at(at.0, [(name, Some(Value::Time(at)))])
+    }
+
+    /// Whether only the house says this of a person.
+    pub fn is_own(field: &str) -> bool {
+        outlives(field) || FULL.contains(&field) || SHUT.contains(&field)
+    }
+
+    /// The version is the day itself: a later day wins, whoever writes first.
+    fn note(cells: &[&str; 10], day: Day) -> State {
+        let mut state = State::default();
+        let value = Some(Value::Number(f64::from(day.0)));
+        state.set(cell(cells, day), Cell { version: i64::from(day.0), value });
+        state
+    }
+
+    /// All of them are looked at: there was one for all days once.
+    fn is_noted(notes: &State, cells: &[&str; 10], day: Day) -> bool {
+        let is_day = |value: &Value| matches!(value, Value::Number(noted) if *noted == f64::from(day.0));
+        cells.iter().any(|cell| notes.get(cell).is_some_and(is_day))
+    }
+
+    fn cell<'a>(cells: &[&'a str; 10], day: Day) -> &'a str {
+        usize::try_from(day.0.rem_euclid(10))
+            .ok()
+            .and_then(|place| cells.get(place))
+            .copied()
+            .unwrap_or("full_day")
+    }
 
     /// Flags whose version is an instant: all there was until then, or all of one kind, was read or cleared. One
     /// cell for a page that is looked at again and again, where marks would be a row for each look.
@@ -105,21 +218,18 @@ pub mod mutes {
     }
 }
 
-/// A local calendar date, as days since 1970-01-01 on that calendar.
-pub type LocalDate = i32;
-
 /// What is remembered of one person.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PersonRecord {
     pub windows: Vec<Window>,
     /// Marks that a committed turn named and the store has not acknowledged.
     pub owed: Vec<Owed>,
-    /// Readys that came back deferred and are issued again at their instant.
+    /// Readys that came back deferred and are issued again at their instant; each until it is reported for good.
     pub waiting: Vec<Waiting>,
     /// What opens in a later step opens later, so that no two windows of a plan are ever the same one.
     pub last_opening: Millis,
-    /// The local date of each plan's last digest: a date is told once.
-    pub told_on: BTreeMap<PlanName, LocalDate>,
+    /// The local date of each plan's last digest: a date is told once under each key.
+    pub told_on: BTreeMap<PlanName, ToldDate>,
     /// What plans that look back on it told last, by their keys.
     pub told: Vec<Told>,
     /// When the last messages were that each cap counts, the last one last.
@@ -173,21 +283,6 @@ pub enum Act {
     Release,
     /// It tells nothing, and what it holds ends.
     Cancel,
-}
-
-/// The last messages of a plan under a key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Told {
-    pub plan: PlanName,
-    pub key: Arc<str>,
-    /// When they were decided, the last one last; no more of them than the plan looks back on.
-    pub at: Vec<Millis>,
-    /// When the last entry came that they told.
-    pub heard: Millis,
-    /// How many there were in a row.
-    pub row: u8,
-    /// From here on none of this matters.
-    pub until: Millis,
 }
 
 impl Window {
@@ -253,8 +348,21 @@ pub struct Owed {
 /// A deferred Ready.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Waiting {
+    /// When it is issued again; from then on, until it is reported, when it expires.
     pub at: Millis,
     pub ready: Ready,
+}
+
+impl Waiting {
+    /// Whether it was issued again, and is on its way.
+    pub fn is_issued(&self) -> bool {
+        self.at >= self.ready.expires
+    }
+}
+
+/// How many bytes a window takes at most when written.
+pub fn window_bytes(plan: &PlanName, key: &str, days: usize) -> usize {
+    WINDOW_BYTES + plan.as_str().len() + key.len() + 5 * days
 }
 
 impl PersonRecord {
@@ -304,13 +412,20 @@ impl PersonRecord {
 
     /// How many bytes this takes at most when written; the record's limit is kept by this.
     pub fn weight(&self) -> usize {
-        let names = 2 * (ID_BYTES_MAX + 3) + 64;
-        let windows = self
-            .windows
-            .iter()
-            .map(|w| WINDOW_BYTES + w.plan.as_str().len() + w.key.len() + 5 * w.days.len());
         let owed = self.owed.iter().map(|owed| MARK_BYTES + KEY_BYTES * owed.mark.covers.len());
-        let dates = self.told_on.keys().map(|plan| 12 + plan.as_str().len());
+        self.lasting_weight() + owed.sum::<usize>()
+    }
+
+    /// Whether so much more has room beside all that lasts, and beside what a closing adds.
+    pub fn has_room_for(&self, more: usize) -> bool {
+        self.lasting_weight() + more + CLOSING_BYTES_MAX <= RECORD_BYTES_MAX
+    }
+
+    /// The part of it that no store takes off it.
+    fn lasting_weight(&self) -> usize {
+        let names = 2 * (ID_BYTES_MAX + 3) + 64;
+        let windows = self.windows.iter().map(|w| window_bytes(&w.plan, &w.key, w.days.len()));
+        let dates = self.told_on.iter().map(|(plan, told)| 16 + plan.as_str().len() + 10 * told.keys.len());
         let told =
             self.told.iter().map(|t| TOLD_BYTES + t.plan.as_str().len() + t.key.len() + 9 * t.at.len());
         let counted = self.counted.iter().map(|(cap, at)| 5 + cap.len() + 10 * at.len());
@@ -321,7 +436,6 @@ impl PersonRecord {
             .map(|badge| BADGE_BYTES + badge.plan.as_str().len() + 5 * badge.unseen.days.len());
         names
             + windows.sum::<usize>()
-            + owed.sum::<usize>()
             + dates.sum::<usize>()
             + told.sum::<usize>()
             + counted.sum::<usize>()

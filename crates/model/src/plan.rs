@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     id::{Kind, PlanName, Tenant},
-    limits::DAY_MS,
+    limits::{DAY_MS, LAST_CALL_MS, LAST_MS},
     mark::Channel,
     time::{Day, Millis},
 };
@@ -361,6 +361,14 @@ impl Plans {
         firsts
     }
 
+    /// Of each channel one plan whose windows open of their own accord, where it has any; another one's end with these.
+    pub fn one_a_channel(&self) -> impl Iterator<Item = &Plan> {
+        let of_channel = |channel| {
+            self.by_name.values().find(move |plan: &&Plan| plan.channel == channel && plan.follows.is_none())
+        };
+        Channel::ALL.into_iter().filter_map(of_channel)
+    }
+
     /// Whether a plan asks when somebody comes.
     pub fn ask_habits(&self) -> bool {
         let asks = |plan: &Plan| matches!(plan.close, Close::Calendar { best: Some(_), .. });
@@ -419,8 +427,31 @@ impl Plan {
         self.sections.iter().position(|section| section.kinds.contains(kind))
     }
 
+    /// Whether it follows another.
+    pub fn is_after(&self, other: &Self) -> bool {
+        self.follows.as_ref().is_some_and(|follows| follows.plans.contains(&other.name))
+    }
+
+    /// Whether both tell some kind.
+    pub fn shares_kinds(&self, other: &Self) -> bool {
+        other.sections.iter().flat_map(|section| &section.kinds).any(|kind| self.section_of(kind).is_some())
+    }
+
     /// The first day that a closing at this instant looks back on; what is older has expired.
     pub fn oldest(&self, due: Millis) -> Day {
         Day::of(due).plus(-i32::from(self.look_back_days))
+    }
+
+    /// From here on nothing of a day is told: the plan looks back no further, or the day is about to expire.
+    pub fn end_of(&self, day: Day) -> Millis {
+        let looked_back = day.plus(i32::from(self.look_back_days) + 1).start();
+        looked_back.min(day.expires().plus(-LAST_MS))
+    }
+
+    /// When what waits in a day is told at the latest, if it may be told at all. A calendar has its own times and no
+    /// other: what is left after these ends.
+    pub fn last_call(&self, day: Day) -> Millis {
+        let before_ms = if self.close.is_calendar() && self.follows.is_none() { 0 } else { LAST_MS };
+        self.end_of(day).plus(-before_ms).min(day.expires().plus(-LAST_CALL_MS))
     }
 }

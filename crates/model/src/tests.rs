@@ -1,10 +1,12 @@
 //! Tests of the fold and of the step, as data behind one `check`.
 
 mod badge;
+mod beside;
 mod by_hand;
 mod escalation;
 mod habit;
 mod holds;
+mod left;
 mod returns;
 mod windows;
 
@@ -245,6 +247,7 @@ fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), Why>) -> Candidate
         aim: None,
         repeated: false,
         told: None,
+        untold: false,
     }
 }
 
@@ -411,8 +414,9 @@ fn a_window_may_close_so_long_after_it_opened() {
     assert_eq!(ready.len(), 1);
     // A window never outlives its oldest day.
     let mut bench = after(7 * DAY_MS);
+    bench.plans.by_name.get_mut(&morning()).unwrap().look_back_days = 19;
     bench.announce(15 * DAY_MS, 0);
-    assert_eq!(bench.due(), Day(0).expires().0 - DAY_MS);
+    assert_eq!(bench.due(), Day(0).expires().0 - DAY_MS - HOUR_MS);
 }
 
 #[test]
@@ -598,7 +602,7 @@ fn what_has_no_room_is_called_back() {
     let mut readys = Vec::new();
     for n in 0..12 {
         let at = NINE + n * DAY_MS;
-        bench.announce(at - 1_000, 0);
+        bench.announce(at - 1_000, i32::try_from(n).unwrap());
         let works = (0..20).map(|work| candidate(at, work, &format!("work:{n}"), Ok(())));
         readys.extend(bench.close(at, works.collect()));
     }

@@ -12,16 +12,16 @@ use crate::{
     delivery::{Delivery, Outcome},
     due::{self, Past},
     entry::EntryKey,
-    escalate,
+    escalate::{self, Came},
     fault::{self, Fault},
     id::{Person, PlanName, Tenant},
     limits::{
-        AHEAD_MS_MAX, BACK_WAIT_MS, DAY_MS, DAY_ROWS_FULL, FULL_WAIT_MS, HABIT_LIFE_MS, HOUR_MS, LATE_MS_MAX,
-        SEEN_EVERY_MS, WAITING_BYTES_MAX, WINDOW_DAYS_MAX, WINDOWS_PER_PERSON_MAX,
+        AHEAD_MS_MAX, BACK_WAIT_MS, DAY_MS, DAY_ROWS_FULL, DAY_ROWS_SHUT, HABIT_LIFE_MS, HOUR_MS,
+        ID_BYTES_MAX, LATE_MS_MAX, SEEN_EVERY_MS, WAITING_BYTES_MAX, WINDOW_DAYS_MAX, WINDOWS_PER_PERSON_MAX,
     },
     mark::{Channel, Mark, What, Why},
     person::{Act, Owed, PersonRecord, Waiting, Window},
-    plan::{Hours, Plan, Plans},
+    plan::{Close, Hours, OncePer, Plan, Plans},
     ready::{RECALLED, Ready},
     time::{Day, Millis},
 };
@@ -85,17 +85,20 @@ pub struct Wanted {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Effects {
     pub ready: Vec<Ready>,
-    /// This day has become full.
+    /// This day has become full: it has room for what is urgent alone.
     pub full: Option<Day>,
+    /// It has room for nothing any more.
+    pub shut: Option<Day>,
 }
 
 /// One step.
 pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonRecord, Effects) {
+    let was_full = is_full(record, at);
     let mut record = record.clone();
     let mut effects = Effects::default();
     match input {
         Input::Announced { day, rows, wanted } => {
-            effects.full = count(&mut record, day, rows, at.now);
+            (effects.full, effects.shut) = count(&mut record, day, rows, at.now);
             let opening = next_opening(&record, at);
             for Wanted { plan, key, aim } in wanted {
                 let Some(plan) = at.plans.by_name.get(plan).filter(|plan| plan.follows.is_none()) else {
@@ -119,11 +122,34 @@ pub fn step(record: &PersonRecord, input: Input<'_>, at: &At<'_>) -> (PersonReco
         Input::Reported(delivery) => effects.ready.extend(reported(&mut record, delivery, at)),
         Input::Acknowledged(owed) => record.owed.retain(|mine| !owed.contains(mine)),
     }
+    while !record.told.is_empty() && !record.has_room_for(0) {
+        // Who is forgotten counts as not told lately: a message more, never one less.
+        record.told.remove(0);
+    }
+    if was_full && !is_full(&record, at) {
+        let is_waiting = |window: &&mut Window| waits_for_a_place(window, at.plans);
+        record.windows.iter_mut().filter(is_waiting).for_each(|window| window.due = window.due.min(at.now));
+    }
     (record, effects)
 }
 
-/// Counts rows of a day, and notices the moment at which the day becomes full.
-fn count(record: &mut PersonRecord, day: Day, rows: u32, now: Millis) -> Option<Day> {
+/// Bytes of the largest window: with what is told and what waits it may not outgrow the record.
+const WINDOW_ROOM: usize = 2 * ID_BYTES_MAX + 256;
+
+/// Whether all places for windows are taken, or the record has no room for one more.
+fn is_full(record: &PersonRecord, at: &At<'_>) -> bool {
+    let takes_one = |window: &&Window| !waits_for_a_place(window, at.plans);
+    record.windows.iter().filter(takes_one).count() >= WINDOWS_PER_PERSON_MAX
+        || !record.has_room_for(WINDOW_ROOM)
+}
+
+/// Whether a window holds what wants windows of its own, and found no place for them.
+fn waits_for_a_place(window: &Window, plans: &Plans) -> bool {
+    window.key.is_empty() && plans.by_name.get(&window.plan).is_some_and(|plan| !plan.key.is_empty())
+}
+
+/// Counts rows of a day, and notices the moments at which the day becomes full, and takes nothing any more.
+fn count(record: &mut PersonRecord, day: Day, rows: u32, now: Millis) -> (Option<Day>, Option<Day>) {
     let oldest = Day::of(now.plus(-LATE_MS_MAX - DAY_MS));
     record.rows.retain(|day, _| *day >= oldest);
     let before = record.rows.get(&day).copied().unwrap_or(0);
@@ -131,9 +157,10 @@ fn count(record: &mut PersonRecord, day: Day, rows: u32, now: Millis) -> Option<
     record.rows.insert(day, after);
     record.keep_until = record.keep_until.max(day.start().plus(2 * DAY_MS));
     if fault::planted(Fault::NeverFull) {
-        return None;
+        return (None, None);
     }
-    (before < DAY_ROWS_FULL && after >= DAY_ROWS_FULL).then_some(day)
+    let crosses = |limit: u32| (before < limit && after >= limit).then_some(day);
+    (crosses(DAY_ROWS_FULL), crosses(DAY_ROWS_SHUT))
 }
 
 /// Rows that are announced to a window.
@@ -154,17 +181,17 @@ pub(crate) fn next_opening(record: &PersonRecord, at: &At<'_>) -> Millis {
 
 /// Opens the plan's window, or joins the one that is open.
 ///
-/// A person has so many windows and no more. What wants another one waits in the plan's window without a key, whose
-/// closing tells nothing of it and finds where it belongs by then.
+/// A person has so many windows and no more. What wants another one waits in the plan's window without a key, until a
+/// place is free: its closing finds where it belongs by then. What has found none by its last call is told by it.
 pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, mut news: News, at: &At<'_>) {
     let place = |key: &str| record.windows.iter().position(|w| w.plan == plan.name && *w.key == *key);
     let mut place_of = place(&news.key);
-    let is_full = place_of.is_none() && record.windows.len() >= WINDOWS_PER_PERSON_MAX;
-    let waits = is_full && !news.key.is_empty();
+    let waits = place_of.is_none() && !news.key.is_empty() && is_full(record, at);
     if waits {
         news.key = "".into();
         place_of = place("");
     }
+    let found = place_of.map(|place| record.windows[place].due).filter(|due| *due > at.now);
     let window = match place_of {
         Some(index) => record.windows.remove(index),
         None => {
@@ -174,20 +201,17 @@ pub(crate) fn open(record: &mut PersonRecord, plan: &Plan, mut news: News, at: &
         }
     };
     let mut window = joined(window, news, plan, record, at);
-    if waits {
-        put_off(&mut window, FULL_WAIT_MS, at.now);
+    if waits && !window.is_acted_on() {
+        window.due = found.unwrap_or_else(|| due::last_call(plan, &window, at.now));
     }
     record.windows.push(window);
-}
-
-/// Has a window wait at least so long, but not beyond its last instant.
-fn put_off(window: &mut Window, wait_ms: i64, now: Millis) {
-    window.due = window.due.max(now.plus(wait_ms)).min(due::last_call(window));
 }
 
 /// A window with what was announced to it.
 fn joined(mut window: Window, news: News, plan: &Plan, record: &PersonRecord, at: &At<'_>) -> Window {
     let is_new = window.days.is_empty();
+    // What comes too late is not due before it came; what was due before that is, however late the house is itself.
+    let soonest = if is_new { at.now } else { window.due.min(at.now) };
     // A window goes on under the rules that its plan has by now.
     let is_changed = window.plan_hash != plan.hash;
     window.plan_hash = plan.hash;
@@ -207,11 +231,16 @@ fn joined(mut window: Window, news: News, plan: &Plan, record: &PersonRecord, at
         // The instant of a calendar stays, and is asked for its zone when it has come.
         due::sooner(plan, &window, past).map_or(window.due, |sooner| sooner.min(window.due))
     };
+    // What is in it may be about another instant by now: that is asked.
+    let asks = matches!(plan.close, Close::Before { .. }) && !is_new && plan.follows.is_none();
+    let due = if asks { due.min(at.now) } else { due };
     // Until when it is kept its own time may have moved on: that is looked at then.
     if is_changed || !window.is_kept() {
         window.close_at(due, at.now);
     }
-    window.due = window.due.min(due::last_call(&window));
+    // What is held is so beyond its last call, until there is nothing to tell any more.
+    let last = if window.is_kept() { due::end(plan, &window) } else { due::last_call(plan, &window, at.now) };
+    window.due = window.due.min(last).max(soonest);
     window
 }
 
@@ -287,30 +316,71 @@ fn by_hand(
     }
 }
 
-/// Deferred Readys whose instant has come.
+/// Deferred Readys whose instant has come. Each is kept until there is a report, for it is on its way still.
 fn again(record: &mut PersonRecord, now: Millis) -> Vec<Ready> {
-    let (due, waiting) =
-        std::mem::take(&mut record.waiting).into_iter().partition(|waiting| waiting.at <= now);
-    record.waiting = waiting;
-    due.into_iter().map(|waiting: Waiting| waiting.ready).collect()
+    // Of one that was issued and never reported nobody will hear any more.
+    record.waiting.retain(|waiting| waiting.at > now || !waiting.is_issued());
+    let due = record.waiting.iter_mut().filter(|waiting| waiting.at <= now);
+    due.map(|waiting| {
+        waiting.at = waiting.ready.expires;
+        waiting.ready.clone()
+    })
+    .collect()
 }
 
 /// What became of a Ready: marks are owed, and what came back opens a window in the same turn. One that must be issued again
 /// at once is given.
 fn reported(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) -> Option<Ready> {
     escalate::reported(record, delivery, at);
-    match &delivery.outcome {
+    if let Outcome::Deferred { until, ready } = &delivery.outcome {
+        return deferred(record, delivery, *until, ready, at);
+    }
+    record.waiting.retain(|waiting| waiting.ready.id != delivery.ready);
+    let (back, left, maybe) = match &delivery.outcome {
         Outcome::Sent { left } | Outcome::Nothing { left } | Outcome::Refused { left } => {
-            owe_left(record, delivery, left);
+            (&[][..], &left[..], false)
         }
-        Outcome::Unknown { back, left } => {
-            owe_left(record, delivery, left);
-            give_back(record, delivery, back, true, at);
-        }
-        Outcome::Returned { back } => give_back(record, delivery, back, false, at),
-        Outcome::Deferred { until, ready } => return deferred(record, delivery, *until, ready, at),
+        Outcome::Unknown { back, left } => (&back[..], &left[..], true),
+        Outcome::Returned { back } => (&back[..], &[][..], false),
+        Outcome::Deferred { .. } => return None,
+    };
+    owe_left(record, delivery, left);
+    give_back(record, delivery, back, maybe, at);
+    let untold: BTreeSet<Day> =
+        back.iter().chain(left.iter().map(|(key, _)| key)).map(|key| key.day()).collect();
+    if !untold.is_empty() {
+        count_no_more(record, delivery, &untold, at);
+        ask_again(record, delivery, at);
     }
     None
+}
+
+/// What a Ready did not tell does not count as told on other channels either, so that it waits there again.
+fn count_no_more(record: &mut PersonRecord, delivery: &Delivery, days: &BTreeSet<Day>, at: &At<'_>) {
+    let Some(plan) = at.plans.by_name.get(&delivery.plan) else { return };
+    let opening = next_opening(record, at);
+    let counted = |next: &&Plan| next.channel != plan.channel && plan.counts_on.contains(&next.channel);
+    for next in at.plans.by_name.values().filter(counted).filter(|next| next.shares_kinds(plan)) {
+        // Where windows have keys its closing finds those that are meant.
+        let key: Arc<str> = "".into();
+        if next.follows.is_some() {
+            escalate::come(record, next, &key, days, Came::Ended, at);
+        } else {
+            open(record, next, News { key, aim: None, days: days.clone(), rows: 0, opening }, at);
+        }
+    }
+}
+
+/// What waits for what becomes of this Ready, since its subject is said once, need not wait any more.
+fn ask_again(record: &mut PersonRecord, delivery: &Delivery, at: &At<'_>) {
+    for window in record.windows.iter_mut().filter(|window| !window.is_kept()) {
+        let Some(plan) = at.plans.by_name.get(&window.plan) else { continue };
+        let asks = plan.once_per == OncePer::Subject && plan.channel == delivery.channel;
+        // Its closing finds when it is due by its own rules; one that follows has no other instant than this.
+        if asks && plan.follows.is_none() && !plan.close.is_calendar() {
+            window.due = window.due.min(at.now);
+        }
+    }
 }
 
 /// Remembers a Ready until it is issued again. Where there is no room for that it is called back, for it may be in somebody's
@@ -329,8 +399,10 @@ fn deferred(
         return None;
     }
     record.waiting.retain(|waiting| !same(waiting));
+    // Before it expires, so that whoever has it next ends it.
+    let until = until.min(ready.expires.plus(-1));
     record.waiting.push(Waiting { at: until, ready: Ready { attempt, ..ready.clone() } });
-    if record.waiting_weight() <= WAITING_BYTES_MAX {
+    if record.waiting_weight() <= WAITING_BYTES_MAX && record.has_room_for(0) {
         return None;
     }
     record.waiting.pop();
@@ -364,7 +436,7 @@ fn give_back(record: &mut PersonRecord, delivery: &Delivery, keys: &[EntryKey], 
             let window = record.windows.last_mut().filter(|window| !maybe && !window.is_acted_on());
             if let Some(window) = window {
                 // What could not be sent a moment ago is not told again at once.
-                put_off(window, BACK_WAIT_MS, at.now);
+                window.due = window.due.max(at.now.plus(BACK_WAIT_MS)).min(due::end(plan, window));
             }
         }
         None => open_any(record, &days, at),

@@ -24,19 +24,16 @@ pub struct Framed {
 }
 
 impl Framed {
-    /// Registers our schemas, and goes on trying where that does not succeed; until then records go out as
-    /// single objects, or under the ids that were learned before. Never fails.
+    /// Learns under which ids our schemas are registered, and goes on trying where that does not succeed; until then
+    /// records go out as single objects, or under the ids that were learned before. Registers nothing, never fails.
     pub async fn open(topics: Arc<dyn Topics>, registry: Registry, prefix: &str, shutdown: Shutdown) -> Self {
         let framed = Self { topics, lens: Arc::new(Frame::new(registry.clone(), prefix)) };
-        if let Err(error) = migrate(&registry, prefix, false).await {
-            tracing::warn!(
-                error = format!("{error:#}"),
-                "our schemas are not registered; this is tried again"
-            );
+        if let Err(why) = learn(&registry, prefix).await {
+            tracing::warn!(why, "our schemas are not known to the registry; this is tried again");
             let prefix = prefix.to_owned();
             tokio::spawn(async move {
                 tokio::select! {
-                    () = register(registry, prefix) => {}
+                    () = learn_later(registry, prefix) => {}
                     () = shutdown.wait() => {}
                 }
             });
@@ -50,13 +47,21 @@ impl Framed {
     }
 }
 
-async fn register(registry: Registry, prefix: String) {
+async fn learn(registry: &Registry, prefix: &str) -> Result<(), String> {
+    match migrate(registry, prefix, true).await {
+        Ok(missing) if missing.is_empty() => Ok(()),
+        Ok(missing) => Err(format!("`tidings migrate` registers them: {}", missing.join(", "))),
+        Err(error) => Err(format!("{error:#}")),
+    }
+}
+
+async fn learn_later(registry: Registry, prefix: String) {
     let mut tries = 0;
     loop {
         retry::pause(tries, 0).await;
-        match migrate(&registry, &prefix, false).await {
-            Ok(_) => return tracing::info!("our schemas are registered"),
-            Err(error) => tracing::debug!(error = format!("{error:#}"), "our schemas are not registered"),
+        match learn(&registry, &prefix).await {
+            Ok(()) => return tracing::info!("our schemas are known to the registry"),
+            Err(why) => tracing::debug!(why, "our schemas are not known to the registry"),
         }
         tries = tries.saturating_add(1);
     }
@@ -84,6 +89,10 @@ impl Topics for Framed {
         self.topics.declare(specs).await
     }
 
+    async fn unfit(&self, specs: &[TopicSpec]) -> Result<Vec<String>, TopicError> {
+        self.topics.unfit(specs).await
+    }
+
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
         self.topics.append(outward(&*self.lens, records)).await
     }
@@ -98,6 +107,10 @@ impl Topics for Framed {
         let records = self.topics.read(topic, partition, from, most).await?;
         let headers = self.lens.prepare(&records).await.map_err(TopicError::Busy)?;
         Ok(inward(&*self.lens, &headers, records))
+    }
+
+    async fn appended(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
+        self.topics.appended(topic, partition, from).await
     }
 
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
@@ -118,6 +131,14 @@ impl Topics for Framed {
 
     async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
         self.topics.remove(topics).await
+    }
+
+    async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
+        self.topics.blank(records).await
+    }
+
+    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
+        self.topics.life(topic).await
     }
 
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
@@ -235,6 +256,11 @@ impl Member for FramedMember {
             }
         }
         outcomes
+    }
+
+    fn hold(&mut self, partition: u32) {
+        self.let_go(partition);
+        self.member.hold(partition);
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

@@ -26,7 +26,7 @@ use tokio::sync::Mutex;
 use wire::{NoSchema, Schemas, schemas::Writer};
 
 pub use framed::Framed;
-pub use register::migrate;
+pub use register::{Unfit, migrate};
 
 use cache::Cache;
 use client::{Client, Trouble};

@@ -1,6 +1,6 @@
 //! How our schemas get into a registry: whether they are compatible is asked before they are registered.
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use wire::schemas::{self, Bundled};
 
@@ -8,6 +8,11 @@ use crate::{Registry, cache::Ours, client::Trouble};
 
 /// Every reader must be able to read what was written before it.
 const LEVEL: &str = "BACKWARD";
+
+/// Schemas that the registry does not take: somebody has to set that right.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unfit(pub String);
 
 /// What a registry makes of a schema of ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,8 +35,7 @@ pub async fn migrate(registry: &Registry, prefix: &str, check: bool) -> anyhow::
             Err(error) => wrong.push(format!("schema {subject}: {error:#}")),
         }
     }
-    ensure!(wrong.is_empty(), "{}", wrong.join("; "));
-    Ok(done)
+    if wrong.is_empty() { Ok(done) } else { Err(Unfit(wrong.join("\n")).into()) }
 }
 
 /// The name under which the records of a topic are registered.
@@ -81,8 +85,13 @@ impl Registry {
         if answer.get("is_compatible").and_then(Value::as_bool) == Some(true) {
             return Ok(Standing::Wanting { is_first: false });
         }
-        let messages = answer.get("messages").map(ToString::to_string).unwrap_or_default();
-        bail!("it is not compatible with the version that is registered: {messages}")
+        let messages = answer.get("messages").filter(|all| all.as_array().is_none_or(|all| !all.is_empty()));
+        let messages =
+            messages.map_or_else(|| "the registry does not say in what".to_owned(), ToString::to_string);
+        bail!(
+            "it is not compatible with the latest version there ({messages}): if another house or an upstream registered \
+             that, take another `kafka.prefix` or have it deleted"
+        )
     }
 
     async fn register(&self, subject: &str, text: &str, is_first: bool) -> anyhow::Result<u32> {

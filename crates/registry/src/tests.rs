@@ -153,6 +153,11 @@ async fn records_travel_in_frames() {
     let inner = log(&dir).await;
     let registry = open(engines::registry().unwrap());
     let prefix = prefix("frames");
+    // Whoever only works there registers nothing.
+    drop(Framed::open(inner.clone(), registry.clone(), &prefix, Shutdown::default()).await);
+    let missing = migrate(&registry, &prefix, true).await.unwrap();
+    assert_eq!(missing.len(), wire::schemas::all().len(), "{missing:?}");
+    migrate(&registry, &prefix, false).await.unwrap();
     let framed = Framed::open(inner.clone(), registry.clone(), &prefix, Shutdown::default()).await;
     for (topic, value) in [
         (topics::EVENTS, event()),

@@ -261,6 +261,73 @@ fn in_text(content: &str) -> String {
 }
 
 #[test]
+fn elements_nest_as_deep_as_a_mail_needs() {
+    let nested = |open: &str, close: &str, depth: usize| {
+        in_text(&format!("{}x{}", open.repeat(depth), close.repeat(depth)))
+    };
+    let wrapped = |depth: usize| {
+        format!(
+            "<mjml><mj-body>{}{}</mj-body></mjml>",
+            "<mj-wrapper>".repeat(depth),
+            "</mj-wrapper>".repeat(depth)
+        )
+    };
+    let too_deep = "more than 64 elements within one another";
+    assert_eq!(problems(&nested("<b>", "</b>", 50)), "fine");
+    for mjml in
+        [nested("<b>", "</b>", 30_000), nested("<b>", "", 30_000), wrapped(9_000), nested("<b>", "</b>", 60)]
+    {
+        let found = problems(&mjml);
+        assert!(found.ends_with(too_deep) && found.lines().count() == 1, "{found}");
+    }
+}
+
+#[test]
+fn an_address_leads_somewhere_and_runs_nothing() {
+    let check = |element: &str, is_good: bool| {
+        let found = problems(&in_text(element));
+        assert_eq!(!found.contains("cannot begin like this"), is_good, "{element}: {found}");
+    };
+    for good in [
+        "https://a.example/{{ name }}",
+        "http://a.example",
+        "mailto:a@b.example",
+        "tel:+49{{ count }}",
+        "/a:b",
+        "#a:b",
+        "?a=b:c",
+        "{{ name }}",
+        "https://a.example/?a=1&amp;b=2",
+        "HTTPS://a.example",
+        "cid:a",
+        "a.example/b:c",
+        "",
+    ] {
+        check(&format!("<a href=\"{good}\">x</a>"), true);
+    }
+    for bad in [
+        "javascript:{{ name }}",
+        "JavaScript:alert(1)",
+        " javascript:alert(1)",
+        "java\nscript:alert(1)",
+        "java{{ name }}script:alert(1)",
+        "{{ name }}javascript:alert(1)",
+        "java&#115;cript:alert(1)",
+        "javascript&colon;alert(1)",
+        "&#x6a;avascript:alert(1)",
+        "vbscript:x",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "intent:x",
+        "x{{ name }}:y",
+    ] {
+        check(&format!("<a href=\"{bad}\">x</a>"), false);
+    }
+    check("<img src=\"data:image/png;base64,AAAA\" />", true);
+    check("<img src=\"javascript:x\" />", false);
+}
+
+#[test]
 fn a_tag_stands_only_where_it_can() {
     let check = |mjml: &str, expected: &str| assert_eq!(problems(mjml), expected, "{mjml}");
     let body = |content: &str| format!("<mjml><mj-body>\n{content}</mj-body></mjml>");

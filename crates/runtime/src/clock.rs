@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, LazyLock, Mutex, PoisonError,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -54,6 +54,13 @@ impl Clock {
     pub fn now(&self) -> i64 {
         let wall = if self.inner.ticks { wall_ms() } else { 0 };
         wall.saturating_add(self.inner.shift.load(Ordering::SeqCst))
+    }
+
+    /// Milliseconds since some instant of this process, for how long something lasts: two of them can be compared, however
+    /// the machine's clock is set meanwhile.
+    pub fn steady(&self) -> i64 {
+        let passed = if self.inner.ticks { steady_ms() } else { 0 };
+        passed.saturating_add(self.inner.shift.load(Ordering::SeqCst))
     }
 
     /// Moves the clock forward; it never goes back.
@@ -133,6 +140,11 @@ fn wall_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+fn steady_ms() -> i64 {
+    static BEGUN: LazyLock<Stopwatch> = LazyLock::new(Stopwatch::start);
+    i64::try_from(BEGUN.elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
 /// A stopwatch for durations: monotonic, and never part of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(std::time::Instant);
@@ -181,5 +193,10 @@ mod tests {
         clock.advance_to(3);
         assert_eq!(clock.now(), 10);
         assert!(Clock::real(60_000).now() > Clock::real(0).now());
+        let before = clock.steady();
+        clock.advance(7);
+        assert_eq!(clock.steady() - before, 7, "what lasts is measured by the same clock");
+        let (real, before) = (Clock::real(0), Clock::real(0).steady());
+        assert!((0..60_000).contains(&(real.steady() - before)));
     }
 }

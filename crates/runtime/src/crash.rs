@@ -4,12 +4,17 @@
 //! that point for the n-th time, after writing one line to the standard error; the test reads the line
 //! and sends SIGKILL. Without the feature a point is nothing.
 
-/// The points, one between each two effects that must not be lost or doubled.
+// The points, one between each two effects that must not be lost or doubled.
 pub const STORED: &str = "after store before pending";
 pub const COMMITTED: &str = "after commit before marks";
 pub const CLAIMED: &str = "after claim before send";
 pub const SENT: &str = "after send before record";
 
+/// Of who moves.
+pub const ENTERED: &str = "after entering before the profile";
+pub const MOVED: &str = "after the profile before leaving";
+
+/// Those that every event and every mail passes.
 pub const ALL: [&str; 4] = [STORED, COMMITTED, CLAIMED, SENT];
 
 /// Passes a point.

@@ -8,6 +8,8 @@ use std::sync::{
 
 use tokio::sync::Notify;
 
+use crate::standstill::Standstills;
+
 /// Counts who is at work. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Quiet {
@@ -19,6 +21,7 @@ struct Inner {
     busy: AtomicI64,
     changes: AtomicU64,
     settled: Notify,
+    standstills: Standstills,
 }
 
 impl Quiet {
@@ -33,6 +36,11 @@ impl Quiet {
     pub fn now(&self) -> (bool, u64) {
         let changes = self.inner.changes.load(Ordering::SeqCst);
         (self.inner.busy.load(Ordering::SeqCst) == 0, changes)
+    }
+
+    /// What stands still, and therefore is neither at work nor at rest.
+    pub fn standstills(&self) -> &Standstills {
+        &self.inner.standstills
     }
 
     /// Returns at the next end of somebody's work, or at once if one ended since `changes` was read.

@@ -5,10 +5,20 @@ use std::time::Duration;
 
 const FIRST_MS: u64 = 50;
 const MOST_MS: u64 = 10_000;
+const LONG_MS: u64 = 60_000;
 
 /// How long to wait before try number `tries + 1`. `salt` spreads those who failed at the same time.
 pub fn delay(tries: u32, salt: u64) -> Duration {
-    let full = FIRST_MS.saturating_mul(1 << tries.min(16)).min(MOST_MS);
+    delay_within(tries, salt, MOST_MS)
+}
+
+/// The same for what hardly mends itself: at most a minute.
+pub fn long_delay(tries: u32, salt: u64) -> Duration {
+    delay_within(tries, salt, LONG_MS)
+}
+
+fn delay_within(tries: u32, salt: u64, most: u64) -> Duration {
+    let full = FIRST_MS.saturating_mul(1 << tries.min(16)).min(most);
     // Between half and all of it.
     let jitter = salt.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     Duration::from_millis(full / 2 + jitter % (full / 2 + 1))

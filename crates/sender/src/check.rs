@@ -10,6 +10,7 @@ use model::{
     DayView, EntryKey, Fate, Millis, ReadyId, Reason, State, Why, World,
     device::{self, Platform},
     fault::{self, Fault},
+    plan::GENERAL,
     ready::{Ready, ReadyEntry},
 };
 use store::Claim;
@@ -43,6 +44,15 @@ pub struct Checked {
     pub left: Left,
 }
 
+/// Whether this catalogue has the plan, and for each entry one of its kinds. What it does not have may be gone, or may have
+/// come with a newer one that this process was not given yet: whoever owns the person decides by theirs.
+pub fn is_known(ready: &Ready, catalogue: &Catalogue) -> bool {
+    let plan = catalogue.plans.by_name.get(&ready.plan);
+    let has_kind = |reason: &Reason| catalogue.kinds.contains_key(&reason.kind);
+    plan.is_some_and(|plan| plan.channel == ready.channel)
+        && ready.entries.iter().all(|entry| entry.reasons.iter().any(has_kind) || entry.reasons.is_empty())
+}
+
 /// Checks every entry of a Ready.
 pub fn check(ready: &Ready, facts: &Facts, world: &World, catalogue: &Catalogue, now: Millis) -> Checked {
     let mut checked = Checked::default();
@@ -69,6 +79,7 @@ pub fn untold(
     catalogue: &Catalogue,
     now: Millis,
 ) -> Left {
+    let facts = facts.filter(|_| is_known(ready, catalogue));
     let left = facts.map(|facts| check(ready, facts, world, catalogue, now).left).unwrap_or_default();
     let why = |key| left.iter().find(|(other, _)| *other == key).map_or(Why::NoLongerTrue, |(_, why)| *why);
     let untold = ready.entries.iter().filter(|entry| !claim.told.contains(&entry.key));
@@ -80,8 +91,9 @@ fn whole(ready: &Ready, facts: &Facts, catalogue: &Catalogue, now: Millis) -> Re
     if now >= ready.expires {
         return Err(Why::Expired);
     }
-    let plan = catalogue.plans.by_name.get(&ready.plan).ok_or(Why::PlanGone)?;
-    reachable(&facts.reader(ready), ready.channel, &plan.stream, now)
+    // A plan that this catalogue does not have says nothing about whom it may reach (`is_known`).
+    let stream = catalogue.plans.by_name.get(&ready.plan).map_or(GENERAL, |plan| &*plan.stream);
+    reachable(&facts.reader(ready), ready.channel, stream, now)
 }
 
 /// Whether somebody's app is to show another number, where that is all that a Ready tells. A browser may not be

@@ -22,15 +22,22 @@ pub const GOODBYE: Duration = Duration::from_secs(5);
 pub const RECALL: Duration = Duration::from_secs(1);
 /// How long a round begins deliveries; whoever has not had a place by then comes again.
 pub const ROUND: Duration = Duration::from_secs(10);
+/// How long a message rests for which its courier has no turn, before it is handed over again.
+pub const BUSY: Duration = Duration::from_millis(500);
+/// Facts that were read longer ago than this are read again right before the claim.
+pub const FRESH_MS: i64 = 1_000;
+/// How often a message is made anew since other facts have come; then only what it tells counts.
+pub const REMADE_MAX: usize = 3;
 
 /// Settings of the sender.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Readys of one round at most, of all its partitions.
     pub records_max: usize,
-    /// Messages that are handed over at the same time.
+    /// Messages of a channel that are under way at the same time.
     pub at_once_max: usize,
-    /// How long a claim holds: the hand-over gives up then, and only after that is it unknown.
+    /// How long a claim holds: the hand-over gives up then, and only after that is it unknown. As long a message waits
+    /// here for its turn.
     pub claim_ms: i64,
     /// How long a turn waits for one delivery.
     pub patience: Duration,

@@ -8,16 +8,20 @@
 //! [`readys`] is what a turn read, [`loaded`] what it needs to know. [`past`] reads the journal: what, if anything, already became of a Ready. [`check`] asks again whether
 //! each entry still holds. [`message`] makes the mail, with the [`links`] by which its reader ends it and the
 //! [`returns`] by which what comes back of it finds its person. [`report`] says what became of it. [`mod@run`] is the
-//! only place that waits; [`slow`] has what it did not wait for, and [`tokens`] tell its claims apart.
+//! only place that waits, with those that are under way and those that no turn waits for; [`appetite`] is how many are
+//! read, so that they find a place. [`tokens`] tell claims apart, [`sightings`] how long those of others have
+//! stood, and [`tally`] sums up what happens to many.
 
 pub mod config;
 pub mod links;
 pub mod returns;
 
+mod appetite;
 pub mod loaded;
 pub mod past;
 mod readys;
-mod slow;
+mod sightings;
+mod tally;
 mod tokens;
 
 pub mod check;

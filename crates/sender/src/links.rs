@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use catalogue::Counts;
 use html_escape::decode_html_entities;
 use lol_html::{RewriteStrSettings, element, html_content::ContentType, rewrite_str};
-use model::ready::Ready;
+use model::{Day, ready::Ready};
 use wire::{
     token::{self, Secret, Token},
     visit::{self, Visit, Visited},
@@ -35,11 +35,12 @@ impl Links {
         Self { public_url: public_url.trim_end_matches('/').to_owned(), secret }
     }
 
-    /// The link for the reader of a Ready: the same person, plan and channel have the same link.
+    /// The link for the reader of a Ready: the same person, plan, channel and day have the same link.
     pub fn unsubscribe(&self, ready: &Ready) -> String {
-        let Ready { tenant, person, plan, channel, .. } = ready;
+        let Ready { tenant, person, plan, channel, due, .. } = ready;
         let (tenant, person, plan) = (tenant.clone(), person.clone(), plan.clone());
-        let text = token::sign(&Token { tenant, person, plan, channel: *channel }, &self.secret);
+        let token = Token { tenant, person, plan, channel: *channel, day: Some(Day::of(*due)) };
+        let text = token::sign(&token, &self.secret);
         format!("{}/{PATH}/{text}", self.public_url)
     }
 

@@ -1,6 +1,9 @@
 //! What a batch of Readys needs to know, so that each thing is read once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use catalogue::truth;
 use courier::Call;
@@ -17,9 +20,19 @@ use crate::check::{Facts, FactsOf};
 
 /// What was loaded for a batch.
 pub struct Loaded {
+    /// When that began, by a clock that nobody sets.
+    pub at: i64,
     pub journal: BTreeMap<ReadyId, Journalled>,
     pub facts: FactsOf,
     pub world: World,
+}
+
+impl Loaded {
+    /// What is known of a Ready's person.
+    pub(crate) fn facts_of(&self, ready: &Ready) -> &Facts {
+        static UNKNOWN: LazyLock<Facts> = LazyLock::new(Facts::default);
+        self.facts.get(&ready.id).unwrap_or(&UNKNOWN)
+    }
 }
 
 /// What the entries of Readys speak of.

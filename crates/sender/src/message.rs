@@ -1,12 +1,12 @@
 //! Makes the message of a checked Ready.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context as _;
 use catalogue::Catalogue;
 use courier::{Call, Mail, Message, Push, Told, Way};
 use model::{
-    Channel, Kind, Millis, Reason, State, SubjectRef, World, badge,
+    Channel, EntryKey, Kind, Millis, Reason, State, SubjectRef, World, badge,
     civil::Zones,
     device::{self, Platform},
     hook::Hook,
@@ -66,6 +66,13 @@ impl Making<'_> {
         let message_id = message_id(ready, sender_of(ready, self.catalogue));
         let (tenant, ready, date) = (ready.tenant.clone(), ready.id, ready.due);
         Ok(Message { tenant, ready, message_id, headline, text, date, way })
+    }
+
+    /// The entries of which no message can be made, each by itself.
+    pub fn unwritten(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> BTreeSet<EntryKey> {
+        let alone = |entry: &ReadyEntry| Checked { told: vec![entry.clone()], left: Vec::new() };
+        let fails = |entry: &&ReadyEntry| self.message(ready, facts, &alone(entry)).is_err();
+        checked.told.iter().filter(fails).map(|entry| entry.key).collect()
     }
 
     fn mail(
@@ -180,11 +187,11 @@ fn variant(ready: &Ready) -> u64 {
 /// of (RFC 2919), what complaints are counted by, which mails belong together, and how to get no more of it, with
 /// one click if they offer that (RFC 2369, RFC 8058).
 fn headers(ready: &Ready, catalogue: &str, from: &str, link: Option<&str>) -> Vec<(String, String)> {
-    let list = format!("<{}.{catalogue}.{}>", ready.plan, domain(from));
+    let list = [ready.plan.as_str(), catalogue, domain(from)].map(plain).join(".");
     let feedback = [ready.plan.as_str(), catalogue, ready.tenant.as_str()].map(plain).join(":");
     let mut headers = vec![
         ("Auto-Submitted", "auto-generated".to_owned()),
-        ("List-Id", list),
+        ("List-Id", format!("<{list}>")),
         ("Feedback-ID", format!("{feedback}:tidings")),
     ];
     if !ready.key.is_empty() {

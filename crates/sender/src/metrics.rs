@@ -7,6 +7,7 @@ use runtime::metrics::Metrics;
 #[derive(Clone)]
 pub struct SenderMetrics {
     pub outcomes_total: IntCounterVec,
+    pub waits_total: IntCounterVec,
     pub left_out_total: IntCounterVec,
     pub quarantined_total: IntCounterVec,
     pub hand_over_seconds: HistogramVec,
@@ -20,9 +21,15 @@ impl SenderMetrics {
         Ok(Self {
             outcomes_total: metrics.counter(
                 "tidings_sender_outcomes_total",
-                "What became of Readys: sent, nothing, refused, unknown, deferred, and unsure where one that may have been sent \
-                 goes out again; `unknown` wants a person's eye.",
+                "What became of attempts, each counted once: sent, nothing, refused, unknown, returned, deferred where another \
+                 one follows, and unsure where one that may have been sent goes out again; `unknown` wants a person's eye.",
                 &["channel", "outcome"],
+            )?,
+            waits_total: metrics.counter(
+                "tidings_sender_waits_total",
+                "Messages that wait: not now (they were turned away for the time being), away (nobody takes any), busy or no place (too \
+                 many go that way), slow (under way for longer than its round), broken (by a fault of ours).",
+                &["channel", "what"],
             )?,
             left_out_total: metrics.counter(
                 "tidings_sender_left_out_total",

@@ -21,7 +21,7 @@ pub enum Past {
     Ended(Record),
     /// Its next try is not due: not before this instant.
     NotBefore(Millis),
-    /// Somebody claimed it and recorded nothing yet: until the claim's deadline it may be in their hands.
+    /// Somebody claimed it and recorded nothing yet: as long as a claim holds it may be in their hands.
     /// The courier may know more.
     Unclear(Claim),
 }
@@ -42,7 +42,8 @@ pub fn past(ready: &Ready, journalled: &Journalled, now: Millis) -> Past {
         Some(last) if ready.is_recalled() || again_at(last) <= now => {
             Past::Open(last.attempt.saturating_add(1))
         }
-        Some(last) => Past::NotBefore(again_at(last)),
+        // Whoever recorded it may have another clock.
+        Some(last) => Past::NotBefore(again_at(last).min(now.plus(retry_ms(last.ready, last.attempt)))),
     }
 }
 
@@ -61,11 +62,15 @@ pub fn failed(
     now: Millis,
 ) -> (Recorded, Left) {
     let next = now.plus(retry_ms(ready.id, attempt));
-    let is_last = attempt.saturating_add(1) >= ATTEMPTS_MAX || next >= ready.expires;
+    // What says nothing about this message counts for nothing.
+    let counted = journalled.records.iter().filter(|record| record.what != Recorded::Away).count() + 1;
+    let is_last = counted >= usize::from(ATTEMPTS_MAX) && what != Recorded::Away || next >= ready.expires;
     match what {
         Recorded::Unsure if is_last => (Recorded::Unknown, left),
-        Recorded::NotSent if is_last && was_unsure(journalled) => (Recorded::Unknown, left),
-        Recorded::NotSent if is_last => (Recorded::Nothing, report::rest(ready, left, Why::Expired)),
+        Recorded::NotSent | Recorded::Away if is_last && was_unsure(journalled) => (Recorded::Unknown, left),
+        Recorded::NotSent | Recorded::Away if is_last => {
+            (Recorded::Nothing, report::rest(ready, left, Why::Expired))
+        }
         _ => (what, left),
     }
 }
@@ -82,7 +87,7 @@ pub fn recalled(journalled: &Journalled) -> Recorded {
 
 /// Whether another attempt follows.
 pub fn goes_on(record: &Record) -> bool {
-    matches!(record.what, Recorded::NotSent | Recorded::Unsure)
+    matches!(record.what, Recorded::NotSent | Recorded::Away | Recorded::Unsure)
 }
 
 /// How an attempt is recorded of which nobody can say whether it was sent. Once a Ready goes out again, under the same
@@ -103,10 +108,8 @@ pub fn recorded(ready: &Ready, handed: &Handed, unclear: impl FnOnce() -> Record
     match handed {
         Handed::Accepted => Some(Recorded::Sent),
         Handed::Stopped => None,
-        Handed::NotNow(reason) => {
-            tracing::warn!(ready = %ready.id, reason, "not handed over, tried again later");
-            Some(Recorded::NotSent)
-        }
+        Handed::NotNow(_) => Some(Recorded::NotSent),
+        Handed::Away(_) | Handed::Busy(_) => Some(Recorded::Away),
         Handed::Refused(reason) => {
             tracing::warn!(ready = %ready.id, reason, "refused for good");
             Some(Recorded::Refused)

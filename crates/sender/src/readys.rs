@@ -36,12 +36,12 @@ fn quarantined(record: &Record, reason: &str, at: Millis) -> anyhow::Result<NewR
         value: record.value.as_deref(),
     };
     let quarantined = of_record(unusable, reason, GROUP, at).with_headers(&record.headers);
-    let value = Some(wire::quarantined::encode(&quarantined)?);
+    let (key, value) = wire::quarantined::keyed(&quarantined)?;
     Ok(NewRecord {
         topic: topics::QUARANTINE.into(),
         partition: 0,
-        key: record.key.clone(),
-        value,
+        key,
+        value: Some(value),
         headers: Vec::new(),
     })
 }

@@ -25,9 +25,9 @@ pub fn of_record(ready: &Ready, record: &Record) -> Delivery {
         Recorded::Returned => {
             Outcome::Returned { back: ready.entries.iter().map(|entry| entry.key).collect() }
         }
-        Recorded::Unknown | Recorded::Unsure | Recorded::NotSent => unknown(ready, left),
+        Recorded::Unknown | Recorded::Unsure | Recorded::NotSent | Recorded::Away => unknown(ready, left),
     };
-    delivery(ready, ready.attempt, record.at, outcome)
+    Delivery::of(ready, record.at, outcome)
 }
 
 /// What became of an attempt: another one follows, or it ended.
@@ -35,15 +35,15 @@ pub fn of_attempt(ready: &Ready, record: &Record) -> Delivery {
     if goes_on(record) { deferred(ready, again_at(record), record.at) } else { of_record(ready, record) }
 }
 
-/// It had no place, or takes long.
+/// Nobody was asked about it. It waits as long as it may be sent at all.
 pub fn comes_again(ready: &Ready, now: Millis) -> Delivery {
     let tries = if ready.is_recalled() { 0 } else { ready.attempt };
-    deferred(ready, now.plus(retry_ms(ready.id, tries)), now)
+    deferred(ready, now.plus(retry_ms(ready.id, tries)).min(ready.expires.max(now)), now)
 }
 
 /// Not now: the Ready goes back whole.
 pub fn deferred(ready: &Ready, until: Millis, now: Millis) -> Delivery {
-    delivery(ready, ready.attempt, now, Outcome::Deferred { until, ready: ready.clone() })
+    Delivery::of(ready, now, Outcome::Deferred { until, ready: ready.clone() })
 }
 
 /// Entries come back from an unknown outcome once; those that did before end here.
@@ -68,29 +68,16 @@ pub fn rest(ready: &Ready, mut left: Vec<(EntryKey, Why)>, why: Why) -> Vec<(Ent
     left
 }
 
-fn delivery(ready: &Ready, attempt: u16, at: Millis, outcome: Outcome) -> Delivery {
-    Delivery {
-        ready: ready.id,
-        tenant: ready.tenant.clone(),
-        person: ready.person.clone(),
-        plan: ready.plan.clone(),
-        key: ready.key.clone(),
-        channel: ready.channel,
-        attempt,
-        at,
-        outcome,
-    }
-}
-
-/// What became of it, in a word.
-pub fn outcome_name(delivery: &Delivery) -> &'static str {
-    match delivery.outcome {
-        Outcome::Sent { .. } => "sent",
-        Outcome::Nothing { .. } => "nothing",
-        Outcome::Refused { .. } => "refused",
-        Outcome::Unknown { .. } => "unknown",
-        Outcome::Returned { .. } => "returned",
-        Outcome::Deferred { .. } => "deferred",
+/// What became of an attempt, in a word.
+pub fn outcome_name(what: Recorded) -> &'static str {
+    match what {
+        Recorded::Sent => "sent",
+        Recorded::Nothing => "nothing",
+        Recorded::Refused => "refused",
+        Recorded::Unknown => "unknown",
+        Recorded::Unsure => "unsure",
+        Recorded::Returned => "returned",
+        Recorded::NotSent | Recorded::Away => "deferred",
     }
 }
 

@@ -21,7 +21,7 @@ use model::{
 use store::{Claim, Journalled, Record, Recorded};
 
 use crate::{
-    check::{Facts, check},
+    check::{Facts, check, is_known},
     config::{RETRY_MS_FIRST, RETRY_MS_MAX, retry_ms},
     loaded::{left, unhooked},
     message::message_id,
@@ -139,40 +139,81 @@ fn the_journal_says_how_a_ready_is_taken() {
     }
     // An attempt failed, or may have, and its time has come or not: whatever copy this is of the Ready.
     let again = NOW.plus(retry_ms(ready(0).id, 0));
-    for what in [Recorded::NotSent, Recorded::Unsure] {
+    for what in [Recorded::NotSent, Recorded::Away, Recorded::Unsure] {
         for attempt in [0, 1, 7] {
             check(attempt, claimed(), vec![record(0, what)], NOW, Past::NotBefore(again));
             check(attempt, claimed(), vec![record(0, what)], again, Past::Open(1));
         }
         check(RECALLED, claimed(), vec![record(0, what)], NOW, Past::Open(1));
+        // Whoever recorded it has a clock that is hours ahead.
+        let ahead = Record { at: NOW.plus(9 * RETRY_MS_MAX), ..record(0, what) };
+        check(0, claimed(), vec![ahead], NOW, Past::NotBefore(again));
     }
 }
 
 #[test]
 fn an_attempt_that_fails_ends_where_no_other_can_follow() {
-    let check_with = |attempt: u16, expires: i64, was_unsure: bool, what: Recorded, expected: Recorded| {
+    let check_after = |before: Recorded, attempt: u16, expires: i64, what: Recorded, expected: Recorded| {
         let ready = Ready { expires: NOW.plus(expires), ..ready(0) };
-        let unsure = if was_unsure { vec![record(0, Recorded::Unsure)] } else { vec![] };
-        let journalled = Journalled { claims: vec![], records: unsure };
+        let records = (0..attempt).map(|attempt| record(attempt, before)).collect();
+        let journalled = Journalled { claims: vec![], records };
         let (found, left) = failed(&ready, attempt, &journalled, (what, vec![(key(1), Why::Muted)]), NOW);
-        assert_eq!(found, expected, "{attempt} {expires}");
+        assert_eq!(found, expected, "{before:?} {attempt} {expires} {what:?}");
         let expired = vec![(key(1), Why::Muted), (key(2), Why::Expired)];
         let left_before = vec![(key(1), Why::Muted)];
         assert_eq!(left, if found == Recorded::Nothing { expired } else { left_before });
     };
-    let check = |attempt, expires, what, expected| check_with(attempt, expires, false, what, expected);
+    let check =
+        |attempt, expires, what, expected| check_after(Recorded::NotSent, attempt, expires, what, expected);
     let (first, second) = (retry_ms(ready(0).id, 0), retry_ms(ready(0).id, 1));
     check(0, first + 1, Recorded::NotSent, Recorded::NotSent);
     check(0, first, Recorded::NotSent, Recorded::Nothing);
     check(1, second, Recorded::NotSent, Recorded::Nothing);
-    check(ATTEMPTS_MAX - 2, i64::MAX / 2, Recorded::NotSent, Recorded::NotSent);
-    check(ATTEMPTS_MAX - 1, i64::MAX / 2, Recorded::NotSent, Recorded::Nothing);
+    let never = i64::MAX / 2;
+    check(ATTEMPTS_MAX - 2, never, Recorded::NotSent, Recorded::NotSent);
+    check(ATTEMPTS_MAX - 1, never, Recorded::NotSent, Recorded::Nothing);
+    // An outage says nothing about this message, however long it takes: only its own time ends it.
+    check(ATTEMPTS_MAX + 9, never, Recorded::Away, Recorded::Away);
+    check(0, first, Recorded::Away, Recorded::Nothing);
+    check_after(Recorded::Away, ATTEMPTS_MAX + 9, never, Recorded::NotSent, Recorded::NotSent);
+    check_after(Recorded::Unsure, 1, second, Recorded::Away, Recorded::Unknown);
     check(0, first + 1, Recorded::Unsure, Recorded::Unsure);
     check(0, first, Recorded::Unsure, Recorded::Unknown);
     check(0, first, Recorded::Sent, Recorded::Sent);
     // An earlier one may have been sent.
-    check_with(1, second + 1, true, Recorded::NotSent, Recorded::NotSent);
-    check_with(1, second, true, Recorded::NotSent, Recorded::Unknown);
+    check_after(Recorded::Unsure, 1, second + 1, Recorded::NotSent, Recorded::NotSent);
+    check_after(Recorded::Unsure, 1, second, Recorded::NotSent, Recorded::Unknown);
+}
+
+#[test]
+fn who_was_not_asked_about_comes_again_until_it_expires() {
+    let check = |attempt: u16, expires: i64, expected: i64| {
+        let ready = Ready { expires: NOW.plus(expires), ..ready(attempt) };
+        let Outcome::Deferred { until, .. } = report::comes_again(&ready, NOW).outcome else { panic!() };
+        assert_eq!(until, NOW.plus(expected), "{attempt} {expires}");
+    };
+    let wait = |attempt| retry_ms(ready(0).id, attempt);
+    check(0, i64::MAX / 2, wait(0));
+    check(3, i64::MAX / 2, wait(3));
+    check(400, i64::MAX / 2, wait(400));
+    check(RECALLED, i64::MAX / 2, wait(0));
+    check(3, 5_000, 5_000);
+    check(3, -5_000, 0);
+}
+
+#[test]
+fn what_this_catalogue_does_not_have_is_not_its_to_end() {
+    let check = |changed: &[(&str, &str)], expected: bool| {
+        let text = changed.iter().fold(CATALOGUE.to_owned(), |text, (from, to)| text.replace(from, to));
+        assert_eq!(is_known(&ready(0), &parsed(&text)), expected, "{changed:?}");
+    };
+    check(&[], true);
+    check(&[("plans: [daily]", "plans: [morning]"), ("  daily:\n", "  morning:\n")], false);
+    check(&[("work_out", "work_in")], false);
+    let none = Ready { entries: vec![], badge: Some(Unseen::default()), ..ready(0) };
+    assert!(is_known(&none, &catalogue()), "a number tells no entries");
+    let other = Ready { channel: Channel::Push, ..ready(0) };
+    assert!(!is_known(&other, &catalogue()), "the plan has another channel by now");
 }
 
 #[test]

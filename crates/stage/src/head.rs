@@ -61,7 +61,7 @@ impl Head {
             }
             _ => {
                 let name = args.text("a time zone")?;
-                let zone = Zones::bundled().get(&name);
+                let zone = Zones::newest().get(&name);
                 let zone =
                     zone.ok_or_else(|| Wrong::new(column, format!("there is no time zone `{name}`")))?;
                 self.clock.replace(zone).is_some()

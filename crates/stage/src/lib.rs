@@ -24,7 +24,7 @@
 //! DAY     = mon … sun, mon+1 (a week later), 2026-03-29
 //! TIME    = 09:30, 09:30:15
 //! verb    = "person" P field… | "device" P DEVICE (PLATFORM | "none") | "follow" P SUBJECT | "unfollow" P SUBJECT
-//!         | "mute" P muted | "unmute" P muted
+//!         | "mute" P muted | "unmute" P muted | "erase" P | "welcome" P
 //!         | "event" TYPE SUBJECT field… [@id= @at= @actor= @source= @version= @via=http|topic]
 //!                                       [@subjects=[SUBJECT…] @persons=[P P=SCORE…]]
 //!         | "again"
@@ -33,7 +33,7 @@
 //!         | "upstream" "text" | "upstream" "hex" DIGITS
 //!         | "post" PATH "body" "expect" STATUS ["part of the answer"…]
 //!         | "returned" ("hard"|"soft"|"complaint"|"away") P | "lift" P ["stream" NAME]
-//!         | "mail" "down"|"up" | "release" PLAN (P|"all") | "archive" "before" DAY
+//!         | "mail" "down"|"up" | "release" PLAN (P|"all") | "discard" PLAN P ["key" KEY] | "archive" "before" DAY
 //!         | "replay" "events"|"changes" "from" DAY TIME ["telling" "missing"]
 //!         | "restart" "all" | "crash" "all" | "house" "down"|"up" ["with" FOLDER]
 //!         | "tenant" NAME, whose all lines from here on are

@@ -56,12 +56,20 @@ pub fn parse_with(file: &str, text: &str, find: FindWords<'_>) -> Result<Scenari
 /// be read.
 pub fn load(path: &Path) -> anyhow::Result<Result<Scenario, Problems>> {
     let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| format!("could not read {file}"))?;
+    let text = read(path).with_context(|| format!("could not read {file}"))?;
     Ok(parse_with(&file, &text, &|catalogue| {
         let words = find_catalogue(path, catalogue)?.join(WORDS);
-        let text = std::fs::read_to_string(&words).ok()?;
+        let text = read(&words).ok()?;
         Some((words.display().to_string(), text))
     }))
+}
+
+/// Reads a file; a pipe that nobody writes to would never end.
+fn read(path: &Path) -> std::io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is no file"));
+    }
+    std::fs::read_to_string(path)
 }
 
 /// The folder of a scenario's catalogue: looked for beside the file and in each folder above it, so that a

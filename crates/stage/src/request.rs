@@ -92,6 +92,10 @@ pub(crate) fn seen(line: usize, at: Millis, person: &Person, surface: &str) -> R
     ours(FACTS, "seen", line, at, json!({"person": person.as_str(), "surface": surface}))
 }
 
+pub(crate) fn erase(line: usize, at: Millis, person: &Person, welcomes: bool) -> Request {
+    ours(FACTS, if welcomes { "welcome" } else { "erase" }, line, at, json!({"person": person.as_str()}))
+}
+
 fn ours(path: &'static str, what: &str, line: usize, at: Millis, data: Value) -> Request {
     let mut cloud = cloud(&format!("line-{line}"), "scenario", &format!("tidings.{what}"), at);
     cloud.insert("data".to_owned(), data);

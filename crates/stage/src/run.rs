@@ -168,6 +168,9 @@ impl Run<'_> {
             Act::Feedback { person, about, did } => {
                 self.ask(tenant, request::feedback(number, at, person, about, *did)).await
             }
+            Act::Erase { person, welcomes } => {
+                self.ask(tenant, request::erase(number, at, person, *welcomes)).await
+            }
             Act::App { person, connected } => self.world.app(person, *connected).await,
             Act::Device { person, device, platform } => {
                 self.ask(tenant, request::device(number, at, person, device, platform)).await
@@ -192,13 +195,16 @@ impl Run<'_> {
             }
             Act::Stop => self.world.stop(Restart::Orderly).await,
             Act::Start { catalogue } => self.world.start(catalogue.as_deref()).await,
-            Act::MailServer { up } => self.world.mail_server(*up).await,
+            Act::MailServer { takes } => self.world.mail_server(*takes).await,
             Act::Returned { back, person } => self.world.returned(tenant, person, *back).await,
             Act::Lift { person, stream } => self.world.lift(tenant, person, stream.as_deref()).await,
             Act::Replay { topic, from, tells_missing } => {
                 self.world.replay(topic, *from, *tells_missing).await
             }
             Act::Release { plan, person } => self.world.release(tenant, plan, person.as_ref()).await,
+            Act::Discard { plan, person, key } => {
+                self.world.discard(tenant, plan, person, key.as_deref()).await
+            }
             Act::Archive { before } => self.world.archive(*before).await,
         }
     }

@@ -56,6 +56,16 @@ pub enum Back {
     Away,
 }
 
+/// What a mail server takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Takes {
+    #[default]
+    All,
+    Nothing,
+    /// One mail in so many minutes; for the others it is as if it were away.
+    OneIn(i64),
+}
+
 /// Something that is done to the house.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Act {
@@ -93,6 +103,11 @@ pub enum Act {
         person: Person,
         stream: Option<String>,
     },
+    /// The person is erased, or may come back.
+    Erase {
+        person: Person,
+        welcomes: bool,
+    },
     /// Whether the person's app has a live connection.
     App {
         person: Person,
@@ -125,14 +140,20 @@ pub enum Act {
     Start {
         catalogue: Option<String>,
     },
-    /// Whether the other side takes mail.
+    /// What the other side takes of our mail.
     MailServer {
-        up: bool,
+        takes: Takes,
     },
     /// What waits under a plan is told now: one person's, or everybody's.
     Release {
         plan: PlanName,
         person: Option<Person>,
+    },
+    /// What waits for a person under a plan is told nowhere; of several windows the one with this key is meant.
+    Discard {
+        plan: PlanName,
+        person: Person,
+        key: Option<String>,
     },
     /// What a topic took in since an instant is there once more.
     Replay {
@@ -288,9 +309,11 @@ impl Line {
                 | Act::Mute { person, .. }
                 | Act::Feedback { person, .. }
                 | Act::Seen { person, .. }
+                | Act::Erase { person, .. }
                 | Act::Device { person, .. }
                 | Act::Returned { person, .. }
                 | Act::Lift { person, .. }
+                | Act::Discard { person, .. }
                 | Act::App { person, .. },
             )
             | What::Expect(
@@ -342,6 +365,7 @@ impl Act {
             | Self::Again
             | Self::Feedback { .. }
             | Self::Seen { .. }
+            | Self::Erase { .. }
             | Self::Device { .. } => true,
             Self::App { .. }
             | Self::Returned { .. }
@@ -353,6 +377,7 @@ impl Act {
             | Self::Start { .. }
             | Self::MailServer { .. }
             | Self::Release { .. }
+            | Self::Discard { .. }
             | Self::Replay { .. }
             | Self::Archive { .. } => false,
         }

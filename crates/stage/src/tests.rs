@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{
     parse, parse_with, request, run,
     run::{Pace, run_at},
-    scenario::{Act, Back, Restart, What},
+    scenario::{Act, Back, Restart, Takes, What},
     world::{Answer, Entry, Mail, Section, World},
 };
 
@@ -91,6 +91,9 @@ fn slips_are_found_where_they_are() {
     check("release", "a.txt:3:8: a plan is missing");
     check("release daily", "a.txt:3:14: a person is missing");
     check("release daily all ann", "a.txt:3:19: the line should end here");
+    check("discard daily", "a.txt:3:14: a person is missing");
+    check("discard daily ann item:7", "a.txt:3:19: `item:7` is not what may stand here");
+    check("discard daily ann key", "a.txt:3:22: a key is missing");
     check("archive mon", "a.txt:3:9: `mon` is not what may stand here");
     check("archive before noon", "a.txt:3:16: `noon` is no date");
     check("expect why ann item:1", "a.txt:3:22: a part of the explanation must stand here, in quotes");
@@ -148,6 +151,7 @@ fn one_instant_has_no_order() {
     check("follow ann item:7\nmon 00:01 unfollow ann item:7", true);
     check("mute ann kind item_out\nunmute ann kind item_out", false);
     check("mute ann subject item:7\nunmute ann thread item:7", true);
+    check("erase ann\nwelcome ann", false);
     check("person ann zone=UTC\nperson ann zone=Asia/Tokyo", false);
     check("event item.out item:7 out=yes @subjects=[item:8]\nevent item.back item:8 out=no", false);
     check("event item.out item:7 out=yes @subjects=[item:8]\nevent item.back item:9 out=no", true);
@@ -208,6 +212,9 @@ fn a_line_becomes_a_request() {
             What::Do(Act::Mute { person, muted, on }) => {
                 serde_json::from_str(&request::mute(1, at, person, muted, *on).body).unwrap()
             }
+            What::Do(Act::Erase { person, welcomes }) => {
+                serde_json::from_str(&request::erase(1, at, person, *welcomes).body).unwrap()
+            }
             other => panic!("{other:?}"),
         };
         let part = |name: &str| Some(format!("{name}={}", said.get(name)?));
@@ -229,6 +236,8 @@ fn a_line_becomes_a_request() {
     );
     check("mute ann kind item_out", r#"type="tidings.mute" data={"person":"ann","kind":"item_out"}"#);
     check("unmute ann actor bob", r#"type="tidings.unmute" data={"person":"ann","actor":"bob"}"#);
+    check("erase ann", r#"type="tidings.erase" data={"person":"ann"}"#);
+    check("welcome ann", r#"type="tidings.welcome" data={"person":"ann"}"#);
     check("mute ann thread item:7", r#"type="tidings.mute" data={"person":"ann","thread":"item:7"}"#);
 }
 
@@ -346,7 +355,7 @@ impl World for Toy {
         Ok(())
     }
 
-    async fn mail_server(&mut self, _: bool) -> anyhow::Result<()> {
+    async fn mail_server(&mut self, _: Takes) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -389,6 +398,19 @@ impl World for Toy {
             }
         }
         self.done.push(format!("{plan} was released"));
+        Ok(())
+    }
+
+    async fn discard(
+        &mut self,
+        _: &Tenant,
+        plan: &PlanName,
+        person: &Person,
+        key: Option<&str>,
+    ) -> anyhow::Result<()> {
+        self.due.retain(|(_, whose, _)| whose != person.as_str());
+        let key = key.map(|key| format!(" with {key}")).unwrap_or_default();
+        self.done.push(format!("{plan}{key} was discarded"));
         Ok(())
     }
 
@@ -444,6 +466,8 @@ async fn what_is_expected_passes() {
         "mon 12:00 release daily ann\nexpect mail ann\ntue 09:00 expect nothing",
         "mon 12:00 release daily all\nexpect mail ann\nexpect why ann item:7 \"follows\" \"daily was\"",
         "release daily ben\ntue 00:00 expect mail ann",
+        "mon 12:00 discard daily ann\ntue 09:00 expect nothing",
+        "mon 12:00 discard daily ann key item:7\nexpect why ann item:7 \"daily with item:7 was discarded\"",
         "mon 12:00 replay events from mon 10:00\nexpect why ann item:7 \"events from 2026-01-05T10:00:00.000Z, quiet\"\ntue 00:00 expect mail ann",
         "mon 12:00 replay changes from mon 10:00 telling missing\nexpect why ann item:7 \"changes from\" \"telling\"\ntue 00:00 expect mail ann",
         "archive before mon\nexpect why ben item:7 \"does not\" \"2026-01-05 was archived\"\ntue 00:00 expect mail ann",

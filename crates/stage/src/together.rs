@@ -73,6 +73,9 @@ fn contradict(a: &Line, b: &Line) -> bool {
         (Act::Mute { person, muted, on }, Act::Mute { person: theirs, muted: their_muted, on: their_on }) => {
             a.until == b.until && (person, muted) == (theirs, their_muted) && on != their_on
         }
+        (Act::Erase { person, welcomes }, Act::Erase { person: theirs, welcomes: other }) => {
+            a.until == b.until && person == theirs && welcomes != other
+        }
         (Act::Event(a), Act::Event(b)) => {
             let as_of = |event: &Event| event.version.unwrap_or(event.at.0);
             as_of(a) == as_of(b) && meet(a, b) && differ(&a.fields, &b.fields)

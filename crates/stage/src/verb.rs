@@ -6,15 +6,15 @@ use serde_json::Map;
 use crate::{
     args::{Args, Field},
     calendar::Calendar,
-    scenario::{About, Act, Back, Did, Event, Expected, ExpectedMail, Muted, Restart, Via, What},
+    scenario::{About, Act, Back, Did, Event, Expected, ExpectedMail, Muted, Restart, Takes, Via, What},
     token::{Raw, Wrong},
     value,
 };
 
-pub(crate) const VERBS: [&str; 24] = [
+pub(crate) const VERBS: [&str; 27] = [
     "person", "device", "follow", "unfollow", "mute", "unmute", "event", "again", "read", "clear", "seen",
-    "app", "upstream", "post", "mail", "release", "replay", "archive", "restart", "crash", "house",
-    "returned", "lift", "expect",
+    "app", "upstream", "post", "mail", "release", "discard", "replay", "archive", "restart", "crash",
+    "house", "returned", "lift", "erase", "welcome", "expect",
 ];
 
 /// What an event says of itself beside its fields.
@@ -47,6 +47,7 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
             let did = if verb == "read" { Did::Read } else { Did::Clear };
             Act::Feedback { person: args.person()?, about: about(args)?, did }
         }
+        "erase" | "welcome" => Act::Erase { person: args.person()?, welcomes: verb == "welcome" },
         "seen" => Act::Seen { person: args.person()?, surface: args.text("a surface")? },
         "app" => {
             let person = args.person()?;
@@ -57,8 +58,15 @@ pub(crate) fn read(verb: &str, args: &mut Args, place: &Place<'_>) -> Result<Wha
         }
         "upstream" => Act::Upstream(bytes(args)?),
         "post" => post(args)?,
-        "mail" => Act::MailServer { up: args.one_of("a state of the mail server", &["up", "down"])? == "up" },
+        "mail" => Act::MailServer {
+            takes: match args.one_of("a state of the mail server", &["up", "down", "slow"])? {
+                "up" => Takes::All,
+                "down" => Takes::Nothing,
+                _ => Takes::OneIn(args.number("a number of minutes")?),
+            },
+        },
         "release" => Act::Release { plan: args.plan()?, person: one_or_all(args)? },
+        "discard" => Act::Discard { plan: args.plan()?, person: args.person()?, key: key(args)? },
         "replay" => replay(args, place.calendar)?,
         "archive" => Act::Archive { before: before(args, place.calendar)? },
         "restart" | "crash" => {
@@ -115,6 +123,15 @@ fn stream(args: &mut Args) -> Result<Option<String>, Wrong> {
     }
     args.one_of("what may stand here", &["stream"])?;
     args.text("a stream").map(Some)
+}
+
+/// Of several windows the one with this key.
+fn key(args: &mut Args) -> Result<Option<String>, Wrong> {
+    if args.end().is_ok() {
+        return Ok(None);
+    }
+    args.one_of("what may stand here", &["key"])?;
+    args.text("a key").map(Some)
 }
 
 fn one_or_all(args: &mut Args) -> Result<Option<Person>, Wrong> {

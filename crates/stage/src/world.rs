@@ -6,7 +6,7 @@ use model::{Channel, Day, Millis, Person, PlanName, SubjectRef, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
-use crate::scenario::{Back, Restart};
+use crate::scenario::{Back, Restart, Takes};
 
 /// A house on the stage.
 #[async_trait]
@@ -32,8 +32,8 @@ pub trait World: Send {
     /// Brings the house up again on the same directory, with another catalogue if one is named.
     async fn start(&mut self, catalogue: Option<&str>) -> anyhow::Result<()>;
 
-    /// Whether the other side takes mail from now on.
-    async fn mail_server(&mut self, up: bool) -> anyhow::Result<()>;
+    /// What the other side takes of our mail from now on.
+    async fn mail_server(&mut self, takes: Takes) -> anyhow::Result<()>;
 
     /// The last mail that a person got comes back.
     async fn returned(&mut self, tenant: &Tenant, person: &Person, back: Back) -> anyhow::Result<()>;
@@ -62,6 +62,15 @@ pub trait World: Send {
         tenant: &Tenant,
         plan: &PlanName,
         person: Option<&Person>,
+    ) -> anyhow::Result<()>;
+
+    /// Cancels what waits for a person under a plan, in the window with this key if there are several.
+    async fn discard(
+        &mut self,
+        tenant: &Tenant,
+        plan: &PlanName,
+        person: &Person,
+        key: Option<&str>,
     ) -> anyhow::Result<()>;
 
     /// Why a person was told of a subject, or not: a line for each reason.

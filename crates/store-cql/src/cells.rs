@@ -146,6 +146,11 @@ pub(crate) fn since(bytes: &[u8]) -> Result<Option<i64>, StoreError> {
     }
 }
 
+/// The version of a standing, whether somebody belongs or left.
+pub(crate) fn version_of(bytes: &[u8]) -> Result<i64, StoreError> {
+    version_back(bytes).map(|(version, _)| version).ok_or_else(|| bad("an enrolment"))
+}
+
 /// Flipping the sign bit makes two's complement order as unsigned bytes.
 fn push_version(out: &mut Vec<u8>, version: i64) {
     out.extend_from_slice(&(version ^ i64::MIN).to_be_bytes());

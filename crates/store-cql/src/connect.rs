@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::{FutureExt as _, future::BoxFuture};
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::aws_lc_rs,
@@ -27,7 +28,12 @@ pub async fn session(settings: &Settings) -> Result<Session, StoreError> {
     connect(settings).await.map_err(|trouble| trouble.told("connecting to the cluster"))
 }
 
-pub(crate) async fn connect(settings: &Settings) -> Result<Session, Trouble> {
+/// Boxed: what the driver keeps while it connects would fill the stack of whoever waits for it.
+pub(crate) fn connect(settings: &Settings) -> BoxFuture<'_, Result<Session, Trouble>> {
+    connected(settings).boxed()
+}
+
+async fn connected(settings: &Settings) -> Result<Session, Trouble> {
     let name = &settings.keyspace;
     let is_word = name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));

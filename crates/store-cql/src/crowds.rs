@@ -100,9 +100,11 @@ impl Cql {
     async fn enrol_one(&self, one: &Enrolment) -> Result<(), StoreError> {
         let (crowd, standing) = (name_of(&one.crowd), standing(one.version, one.on));
         let shard = i16::from(shard_of(&one.crowd, &one.person));
+        // None is for ever.
+        let ttl = one.life_ms().and_then(|life| i32::try_from(life / 1_000).ok()).unwrap_or(0);
         let attempt = || async {
-            let values =
-                (one.tenant.as_str(), &crowd, shard, one.person.as_str(), &standing, stamp(one.version));
+            let (tenant, person) = (one.tenant.as_str(), one.person.as_str());
+            let values = (tenant, &crowd, shard, person, &standing, stamp(one.version), ttl);
             self.engine.session.execute_unpaged(&self.engine.statements.enrol, values).await?;
             Ok(())
         };

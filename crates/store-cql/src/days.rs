@@ -47,6 +47,13 @@ impl Days for Cql {
         self.part(day, from, most).await
     }
 
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        let held = self.engine.tried("reading which days there are", || self.held()).await?;
+        let marks =
+            self.marks.now(&self.engine).await.map_err(|trouble| trouble.told("reading the newest day"))?;
+        Ok(held.into_iter().filter(|day| !marks.is_dropped(*day)).max())
+    }
+
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
         self.marks.close_before(&self.engine, day, false).await.map(|_| ())
     }

@@ -130,6 +130,32 @@ impl Cql {
         self.engine.tried("entering the journal", attempt).await
     }
 
+    /// Takes the rows of a Ready away, in transactions like those that wrote them; how many there were.
+    pub(crate) async fn erase_journal(
+        &self,
+        tenant: &Tenant,
+        ready: ReadyId,
+        removes: bool,
+    ) -> Result<usize, StoreError> {
+        let attempt = || async {
+            let of = (tenant.as_str(), &ready.0[..]);
+            let mut rows = Vec::new();
+            for page in self.engine.pages(&self.engine.statements.journalled, &of).await? {
+                for row in page.rows::<(i32, i8, &[u8])>()? {
+                    let (attempt, part, _) = row?;
+                    rows.push((attempt, part));
+                }
+            }
+            for (attempt, part) in rows.iter().filter(|_| removes) {
+                let values = (tenant.as_str(), &ready.0[..], *attempt, *part);
+                // Gone already is as good.
+                transact(&self.engine.session, &self.engine.statements.erasing.journal, values).await?;
+            }
+            Ok::<_, Trouble>(rows.len())
+        };
+        self.engine.tried("erasing from the journal", attempt).await
+    }
+
     async fn journalled_one(&self, tenant: &Tenant, ready: ReadyId) -> Result<Journalled, StoreError> {
         let attempt = || async {
             let mut found = Journalled::default();

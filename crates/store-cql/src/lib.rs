@@ -4,17 +4,18 @@
 //! session (`connect`) with its statements prepared (`statements`) is an `engine`: it sends as many requests
 //! at once as the cluster bears (`window`), tries again what may be repeated, and says of each error what it
 //! asks for (`errors`). On it stand the ports: `days` with `put`, `scan` and the `marks` of closed days,
-//! `states` with their `cells`, `crowds`, `journal`, `slips`.
+//! `states` with their `cells`, `crowds`, `journal`, `words`, `slips`, `erase`.
 //!
 //! What makes it safe to repeat a write: rows of days never differ; states and crowds order by version,
-//! settled by content (`cells`); the journal recognises its own token. Nothing is ever deleted. The day tables
-//! are told in `docs/decisions/011-day-tables.md`.
+//! settled by content (`cells`); the journal recognises its own token. Nothing is deleted but what an erasure takes
+//! away (`erase`). The day tables are told in `docs/decisions/011-day-tables.md`.
 
 mod cells;
 mod connect;
 mod crowds;
 mod days;
 mod engine;
+mod erase;
 mod errors;
 mod journal;
 mod marks;
@@ -26,10 +27,12 @@ mod slips;
 mod statements;
 mod states;
 mod window;
+mod words;
 
 use std::{collections::HashSet, fmt, sync::Mutex};
 
 use engine::Engine;
+use futures::{FutureExt as _, future::BoxFuture};
 use marks::Marks;
 use model::Day;
 use store::StoreError;
@@ -49,10 +52,15 @@ pub struct Cql {
 
 impl Cql {
     /// Connects. Refuses a keyspace that is not laid out, and says what to run.
-    pub async fn open(settings: Settings) -> Result<Self, StoreError> {
-        let engine = Engine::open(&settings).await?;
-        let marks = Marks::open(&engine, &settings).await?;
-        Ok(Self { keyspace: settings.keyspace, engine, marks, held: Mutex::default() })
+    ///
+    /// Boxed: to connect and to prepare takes a quarter of a megabyte, which is too much for the stack of a thread.
+    pub fn open(settings: Settings) -> BoxFuture<'static, Result<Self, StoreError>> {
+        let open = async move {
+            let engine = Engine::open(&settings).await?;
+            let marks = Marks::open(&engine, &settings).await?;
+            Ok(Self { keyspace: settings.keyspace, engine, marks, held: Mutex::default() })
+        };
+        open.boxed()
     }
 
     /// Takes everything out of the tables: for tests and scenarios, which are alone.

@@ -20,7 +20,11 @@ use crate::{
 };
 
 /// The versions, oldest first; what was released is never changed.
-const VERSIONS: &[&str] = &[include_str!("migrations/001.cql"), include_str!("migrations/002.cql")];
+const VERSIONS: &[&str] = &[
+    include_str!("migrations/001.cql"),
+    include_str!("migrations/002.cql"),
+    include_str!("migrations/003.cql"),
+];
 
 /// The lock falls by itself so many seconds after its holder last did something.
 const LOCK_TTL: i32 = 120;
@@ -58,7 +62,7 @@ pub(crate) async fn is_laid_out(session: &Session, settings: &Settings) -> Resul
         .is_some_and(|found| found.tables.contains_key("schema_versions"));
     let found = if is_there { version(session, settings).await? } else { None };
     match found {
-        Some(version) if version >= VERSIONS.len() => Ok(()),
+        Some(version) if version >= VERSIONS.len() => is_replicated(session, settings).await,
         Some(version) => Err(Trouble::hopeless(format!(
             "the keyspace {keyspace} has version {version}, this needs {}: run `tidings migrate`",
             VERSIONS.len()
@@ -69,11 +73,51 @@ pub(crate) async fn is_laid_out(session: &Session, settings: &Settings) -> Resul
     }
 }
 
-async fn lay_keyspace(session: &Session, settings: &Settings, name: &str) -> anyhow::Result<Vec<String>> {
-    let wanted = replication(session, settings);
+/// Refuses keyspaces that fewer nodes keep than is configured: what was acknowledged would be lost with one of them.
+async fn is_replicated(session: &Session, settings: &Settings) -> Result<(), Trouble> {
+    for keyspace in [settings.keyspace.clone(), settings.journal()] {
+        if let Some(found) = replicated(session, &keyspace).await?
+            && let Some(says) = lacks(&keyspace, &found, &replication(session, settings))
+        {
+            return Err(Trouble::hopeless(says));
+        }
+    }
+    Ok(())
+}
+
+/// How a keyspace that is there is replicated.
+async fn replicated(session: &Session, name: &str) -> Result<Option<BTreeMap<String, String>>, Trouble> {
     let query = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?";
     let rows = session.query_unpaged(query, (name,)).await?.into_rows_result()?;
-    if let Some((found,)) = rows.maybe_first_row::<(BTreeMap<String, String>,)>()? {
+    Ok(rows.maybe_first_row::<(BTreeMap<String, String>,)>()?.map(|(found,)| found))
+}
+
+/// What a keyspace lacks. One of `SimpleStrategy` has one number for all data centres.
+fn lacks(
+    keyspace: &str,
+    found: &BTreeMap<String, String>,
+    wanted: &BTreeMap<String, String>,
+) -> Option<String> {
+    let copies = |text: Option<&String>| text.and_then(|text| text.split('/').next()?.parse::<u32>().ok());
+    let (center, found, wanted) = wanted.iter().find_map(|(center, wanted)| {
+        let found = copies(found.get(center).or_else(|| found.get("replication_factor"))).unwrap_or(0);
+        let wanted = copies(Some(wanted))?;
+        (found < wanted).then_some((center, found, wanted))
+    })?;
+    let copies = if found == 1 { "copy" } else { "copies" };
+    Some(format!(
+        "keyspace {keyspace} has {found} {copies} in {center}, and needs {wanted}: ALTER KEYSPACE {keyspace} WITH replication \
+         = {{'class': 'NetworkTopologyStrategy', '{center}': {wanted}}} and then a full repair, or set `cql.replication` to \
+         `{{{center}: {found}}}`"
+    ))
+}
+
+async fn lay_keyspace(session: &Session, settings: &Settings, name: &str) -> anyhow::Result<Vec<String>> {
+    let wanted = replication(session, settings);
+    if let Some(found) = replicated(session, name).await? {
+        if let Some(says) = lacks(name, &found, &wanted) {
+            return Err(store::StoreError::Broken(says).into());
+        }
         let said = |copies: &BTreeMap<String, String>| {
             copies.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
         };
@@ -233,7 +277,7 @@ pub(crate) async fn empty(settings: &Settings) -> anyhow::Result<()> {
     anyhow::ensure!(settings.alone, "a keyspace that others use is not emptied");
     let session = connect(settings).await?;
     let slots = (0..SLOTS).map(|slot| format!("{}.days_{}", settings.keyspace, slot_name(slot)));
-    let others = ["days_held", "marks", "states", "notes", "crowds", "slips"];
+    let others = ["days_held", "marks", "slips", "first_words"];
     let tables = slots
         .chain(others.map(|table| format!("{}.{table}", settings.keyspace)))
         .chain(["journal", "answers"].map(|table| format!("{}.{table}", settings.journal())));
@@ -244,5 +288,34 @@ pub(crate) async fn empty(settings: &Settings) -> anyhow::Result<()> {
         }
         anyhow::Ok(())
     });
-    futures::future::try_join_all(emptied).await.map(|_| ())
+    futures::future::try_join_all(emptied).await?;
+    // What was deleted at the time stamp of a version hides that version, also where no row is seen.
+    for table in ["states", "notes", "crowds"] {
+        session.query_unpaged(format!("TRUNCATE {}.{table}", settings.keyspace), ()).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keyspace_with_fewer_copies_than_configured_is_refused() {
+        let of = |copies: &[(&str, &str)]| -> BTreeMap<String, String> {
+            copies.iter().map(|(name, copies)| ((*name).to_owned(), (*copies).to_owned())).collect()
+        };
+        let check = |found: &[(&str, &str)], wanted: &[(&str, &str)], expected: Option<&str>| {
+            let says = lacks("tidings", &of(found), &of(wanted));
+            assert_eq!(says.is_some(), expected.is_some(), "{says:?}");
+            assert!(says.unwrap_or_default().contains(expected.unwrap_or_default()), "{found:?}");
+        };
+        check(&[("dc1", "3")], &[("dc1", "3")], None);
+        check(&[("dc1", "5"), ("dc2", "3")], &[("dc1", "3")], None);
+        check(&[("class", "SimpleStrategy"), ("replication_factor", "3")], &[("dc1", "3")], None);
+        check(&[("dc1", "3/1")], &[("dc1", "3")], None);
+        check(&[("dc1", "1")], &[("dc1", "3")], Some("has 1 copy in dc1, and needs 3"));
+        check(&[("dc1", "3")], &[("dc1", "3"), ("dc2", "3")], Some("has 0 copies in dc2"));
+        check(&[("replication_factor", "1")], &[("dc1", "3")], Some("`cql.replication` to `{dc1: 1}`"));
+    }
 }

@@ -1,6 +1,7 @@
 //! Every statement that is sent, prepared once. All may be repeated but the lightweight transactions, which
 //! the driver must not repeat by itself: their answer to the second try is not that of the first.
 
+use futures::FutureExt as _;
 use model::{
     Day,
     limits::{DAY_ROWS_READ_MAX, SLICE_PERSONS_MAX},
@@ -15,6 +16,9 @@ use crate::{errors::Trouble, settings::Settings};
 
 /// Tables of days. More than a day has life, so a table is used again when all in it has expired.
 pub(crate) const SLOTS: usize = 32;
+
+/// What has versions is written, and deleted, as of them.
+const BY_VERSION: &str = "USING TIMESTAMP ?";
 
 /// The table of a day.
 pub(crate) fn slot_of(day: Day) -> usize {
@@ -39,12 +43,15 @@ pub(crate) struct Statements {
     pub answer: PreparedStatement,
     pub answer_anew: PreparedStatement,
     pub answered: PreparedStatement,
+    pub say: PreparedStatement,
+    pub said: PreparedStatement,
     pub keep: PreparedStatement,
     pub slip: PreparedStatement,
     pub mark: PreparedStatement,
     pub marks: PreparedStatement,
     pub hold: PreparedStatement,
     pub held: PreparedStatement,
+    pub erasing: Erasing,
     keyspace: String,
     slots: [OnceCell<Slot>; SLOTS],
 }
@@ -57,14 +64,59 @@ pub(crate) struct Slot {
     pub from: PreparedStatement,
     /// The rows of a person's day behind one of them.
     pub behind: PreparedStatement,
+    /// All rows of a person's day, also beyond what a reader is given.
+    pub whole: PreparedStatement,
+    pub erase: PreparedStatement,
+}
+
+/// The statements that find what there is of a person, and take it away.
+pub(crate) struct Erasing {
+    pub crowds: PreparedStatement,
+    pub slips: PreparedStatement,
+    pub state: PreparedStatement,
+    pub note: PreparedStatement,
+    pub member: PreparedStatement,
+    pub slip: PreparedStatement,
+    pub journal: PreparedStatement,
+}
+
+impl Erasing {
+    async fn prepare(session: &Session, settings: &Settings) -> Result<Self, Trouble> {
+        let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal(), BY_VERSION);
+        Ok(Self {
+            // The cluster looks through the table for us: it is one walk, whoever is looked for.
+            crowds: repeatable(session, &format!(
+                "SELECT tenant, crowd, shard, standing FROM {keyspace}.crowds WHERE person = ? ALLOW FILTERING"
+            ))
+            .await?,
+            slips: repeatable(session, &format!("SELECT ready, body FROM {keyspace}.slips")).await?,
+            state: repeatable(session, &format!(
+                "DELETE FROM {keyspace}.states {by_version} WHERE tenant = ? AND owner = ? AND field = ?"
+            ))
+            .await?,
+            note: repeatable(session, &format!(
+                "DELETE FROM {keyspace}.notes {by_version} WHERE tenant = ? AND shard = ? AND person = ? AND field = ?"
+            ))
+            .await?,
+            member: repeatable(session, &format!(
+                "DELETE FROM {keyspace}.crowds {by_version} \
+                 WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
+            ))
+            .await?,
+            slip: repeatable(session, &format!("DELETE FROM {keyspace}.slips WHERE ready = ?")).await?,
+            journal: session.prepare(format!(
+                "DELETE FROM {journal}.journal WHERE tenant = ? AND ready = ? AND attempt = ? AND part = ? IF EXISTS"
+            ))
+            .await?,
+        })
+    }
 }
 
 impl Statements {
     pub(crate) async fn prepare(session: &Session, settings: &Settings) -> Result<Self, Trouble> {
-        let (keyspace, journal) = (&settings.keyspace, settings.journal());
+        let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal(), BY_VERSION);
         let plain = |cql: String| async move { repeatable(session, &cql).await };
-        let transaction = |cql: String| async move { Ok::<_, Trouble>(session.prepare(cql).await?) };
-        let by_version = "USING TIMESTAMP ?";
+        let transaction = |cql: String| async move { Ok::<_, Trouble>(session.prepare(cql).boxed().await?) };
         let mut members = plain(format!(
             "SELECT person, standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person > ?"
         ))
@@ -91,7 +143,8 @@ impl Statements {
             ))
             .await?,
             enrol: plain(format!(
-                "INSERT INTO {keyspace}.crowds (tenant, crowd, shard, person, standing) VALUES (?, ?, ?, ?, ?) {by_version}"
+                "INSERT INTO {keyspace}.crowds (tenant, crowd, shard, person, standing) VALUES (?, ?, ?, ?, ?) \
+                 {by_version} AND TTL ?"
             ))
             .await?,
             members,
@@ -115,6 +168,11 @@ impl Statements {
             .await?,
             answered: plain(format!("SELECT at, answer FROM {journal}.answers WHERE tenant = ? AND key = ?"))
                 .await?,
+            say: plain(format!(
+                "INSERT INTO {keyspace}.first_words (event, body) VALUES (?, ?) {by_version} AND TTL ?"
+            ))
+            .await?,
+            said: plain(format!("SELECT body FROM {keyspace}.first_words WHERE event = ?")).await?,
             keep: plain(format!("INSERT INTO {keyspace}.slips (ready, body) VALUES (?, ?) USING TTL ?")).await?,
             slip: plain(format!("SELECT body FROM {keyspace}.slips WHERE ready = ?")).await?,
             // Everybody who writes is in our data centre, so nobody need wait for another, which may be dead.
@@ -122,6 +180,7 @@ impl Statements {
             marks: plain(format!("SELECT name, day FROM {keyspace}.marks")).await?,
             hold: plain(format!("INSERT INTO {keyspace}.days_held (part, day) VALUES (0, ?) USING TTL ?")).await?,
             held: plain(format!("SELECT day FROM {keyspace}.days_held WHERE part = 0")).await?,
+            erasing: Erasing::prepare(session, settings).await?,
             keyspace: keyspace.clone(),
             slots: [const { OnceCell::const_new() }; SLOTS],
         })
@@ -165,12 +224,15 @@ impl Slot {
             .await?,
             behind: repeatable(session, &format!("SELECT row, body FROM {table} WHERE {one} AND row > ?"))
                 .await?,
+            whole: repeatable(session, &format!("SELECT row, body FROM {table} WHERE {one}")).await?,
+            erase: repeatable(session, &format!("DELETE FROM {table} WHERE {one}")).await?,
         })
     }
 }
 
+/// Boxed is what the driver keeps meanwhile: it is some kilobytes, and there are many of these.
 async fn repeatable(session: &Session, cql: &str) -> Result<PreparedStatement, Trouble> {
-    let mut prepared = session.prepare(Statement::new(cql)).await?;
+    let mut prepared = session.prepare(Statement::new(cql)).boxed().await?;
     prepared.set_is_idempotent(true);
     Ok(prepared)
 }

@@ -64,7 +64,7 @@ impl States for Cql {
     }
 }
 
-fn note_shard(person: &Person) -> i16 {
+pub(crate) fn note_shard(person: &Person) -> i16 {
     i16::try_from(xxh3_64(person.as_str().as_bytes()) % NOTE_SHARDS).unwrap_or(0)
 }
 

@@ -5,9 +5,12 @@
 use std::{cell::Cell, collections::BTreeMap, time::Duration};
 
 use engines::{Cassandra, CassandraOptions};
-use model::{Day, Mark, Millis, Person, Row, Tenant, What, entry::DayKey};
+use model::{
+    Crowd, Day, Enrolment, Mark, Millis, Person, Row, SubjectRef, Tenant, What, entry::DayKey,
+    limits::LEFT_LIFE_MS, place,
+};
 use scylla::client::session_builder::SessionBuilder;
-use store::{DayRows, Days as _, StoreError};
+use store::{Crowds as _, DayRows, Days as _, StoreError};
 use store_cql::{Cql, Login, Settings, Tls, migrate};
 
 /// 2026-11-21.
@@ -48,13 +51,51 @@ async fn two_migrations_at_once_lay_everything_out_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_keyspace_that_is_replicated_otherwise_is_left_as_it_is() {
     let mut settings = fresh("otherwise").await;
-    migrate(&settings).await.unwrap();
+    let session = SessionBuilder::new().known_nodes(&settings.contact_points).build().await.unwrap();
+    for name in ["otherwise", "otherwise_journal"] {
+        let simple = "{'class': 'SimpleStrategy', 'replication_factor': 1}";
+        session
+            .query_unpaged(format!("CREATE KEYSPACE {name} WITH replication = {simple}"), ())
+            .await
+            .unwrap();
+    }
     settings.replication = BTreeMap::from([("datacenter1".to_owned(), 1)]);
-    assert_eq!(migrate(&settings).await.unwrap(), Vec::<String>::new());
-    settings.replication = BTreeMap::from([("datacenter1".to_owned(), 3)]);
     let lines = migrate(&settings).await.unwrap();
-    assert_eq!(lines.len(), 2, "{lines:#?}");
-    assert!(lines.iter().all(|line| line.contains("datacenter1: 1, not datacenter1: 3")), "{lines:#?}");
+    let says = "replication_factor: 1, not datacenter1: 1 as configured; it was left as it is";
+    assert_eq!(lines.iter().filter(|line| line.contains(says)).count(), 2, "{lines:#?}");
+    settings.replication = BTreeMap::from([("datacenter1".to_owned(), 3)]);
+    let error = migrate(&settings).await.unwrap_err().to_string();
+    assert!(error.contains("otherwise has 1 copy in datacenter1, and needs 3"), "{error}");
+}
+
+/// Who left a place goes by themselves; who came back, and who unfollowed, stays.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_left_a_place_is_forgotten_there_in_time() {
+    let settings = fresh("left_places").await;
+    migrate(&settings).await.unwrap();
+    let session = SessionBuilder::new().known_nodes(&settings.contact_points).build().await.unwrap();
+    let store = Cql::open(settings).await.unwrap();
+    let (there, followers) =
+        (Crowd::Cell(place::Cell(7)), Crowd::Followers(SubjectRef::new("work:1").unwrap()));
+    for (person, crowd, on) in [
+        ("ann", &there, vec![true, false]),
+        ("bob", &there, vec![false, true]),
+        ("eve", &followers, vec![true, false]),
+    ] {
+        for (version, on) in (1..).zip(on) {
+            let (tenant, person) = (Tenant::new("main").unwrap(), Person::new(person).unwrap());
+            let one = Enrolment { tenant, person, crowd: crowd.clone(), version, on };
+            store.enrol(vec![one]).await.unwrap();
+        }
+    }
+    let rows =
+        session.query_unpaged("SELECT person, TTL(standing) FROM left_places.crowds", ()).await.unwrap();
+    let rows = rows.into_rows_result().unwrap();
+    let left: BTreeMap<String, Option<i32>> =
+        rows.rows::<(String, Option<i32>)>().unwrap().map(Result::unwrap).collect();
+    let life = i32::try_from(LEFT_LIFE_MS / 1_000).unwrap();
+    assert!(left["ann"].is_some_and(|left| left <= life && left > life - 600), "{left:?}");
+    assert_eq!((left["bob"], left["eve"]), (None, None), "{left:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

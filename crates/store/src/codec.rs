@@ -7,6 +7,8 @@ use std::sync::Arc;
 use model::{
     Cell, Channel, Day, EntryKey, Millis, Person, Place, PlanName, ReadyId, State, SubjectRef, Tenant, Value,
     Why,
+    event::FirstWord,
+    limits::FIRST_WORD_LIFE_MS,
     returns::{AddressHash, Slip},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -103,6 +105,13 @@ struct StoredSlip<'a> {
     stream: &'a str,
     channel: &'a str,
     address: [u8; 16],
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredWord {
+    at: i64,
+    occurred: i64,
+    version: i64,
 }
 
 /// What cannot be read, as an error.
@@ -233,6 +242,7 @@ fn recorded_code(what: Recorded) -> u8 {
         Recorded::Unknown => 5,
         Recorded::Unsure => 6,
         Recorded::Returned => 7,
+        Recorded::Away => 8,
     }
 }
 
@@ -244,7 +254,7 @@ pub fn record(record: &Record) -> Result<Vec<u8>, StoreError> {
 
 /// Reads a record back.
 pub fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record, StoreError> {
-    const ALL: [Recorded; 7] = [
+    const ALL: [Recorded; 8] = [
         Recorded::Sent,
         Recorded::Nothing,
         Recorded::Refused,
@@ -252,6 +262,7 @@ pub fn record_back(ready: ReadyId, attempt: u16, bytes: &[u8]) -> Result<Record,
         Recorded::Unknown,
         Recorded::Unsure,
         Recorded::Returned,
+        Recorded::Away,
     ];
     let stored: StoredRecord<'_> = decode("a record", bytes)?;
     let what = ALL.into_iter().find(|what| recorded_code(*what) == stored.what);
@@ -301,4 +312,16 @@ pub(crate) fn answer(at: Millis, answer: &[u8]) -> Result<Vec<u8>, StoreError> {
 pub(crate) fn answer_back(bytes: &[u8]) -> Result<(Millis, Vec<u8>), StoreError> {
     let stored: StoredAnswer<'_> = decode("an answer", bytes)?;
     Ok((Millis(stored.at), stored.answer.0.to_vec()))
+}
+
+/// A first word, with when it was said.
+pub fn word(at: Millis, word: FirstWord) -> Result<Vec<u8>, StoreError> {
+    encode("a first word", &StoredWord { at: at.0, occurred: word.occurred.0, version: word.version })
+}
+
+/// The first word that these bytes are, if it still stands.
+pub fn standing_word(bytes: &[u8], now: Millis) -> Result<Option<FirstWord>, StoreError> {
+    let StoredWord { at, occurred, version } = decode("a first word", bytes)?;
+    let stands = now.since(Millis(at)) < FIRST_WORD_LIFE_MS;
+    Ok(stands.then_some(FirstWord { occurred: Millis(occurred), version }))
 }

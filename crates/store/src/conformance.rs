@@ -9,10 +9,12 @@ mod apart;
 mod closing;
 mod crowds;
 mod days;
+mod erase;
 mod journal;
 mod samples;
 mod slips;
 mod states;
+mod words;
 
 use std::{fmt, sync::Arc};
 
@@ -86,7 +88,9 @@ pub fn promises() -> impl Iterator<Item = Promise> {
         crowds::PROMISES,
         journal::PROMISES,
         answers::PROMISES,
+        words::PROMISES,
         slips::PROMISES,
+        erase::PROMISES,
         apart::PROMISES,
     ];
     all.into_iter().flatten().copied()

@@ -64,6 +64,8 @@ lies! {
     DropForgotten breaks "dropped days are gone";
     /// The day given is dropped too.
     DropsOneMore breaks "no other day is dropped";
+    /// The day before the newest one is named.
+    NewestIsOlder breaks "the newest day is known";
     /// Rows that come for a dropped day are read again.
     DroppedComesBack breaks "a dropped day never comes back";
     /// Which days are closed is forgotten in a crash.
@@ -130,12 +132,32 @@ lies! {
     LastAnswerStands breaks "the first answer stands", "one of many answers stands";
     /// Answers stand for ever.
     AnswersForEver breaks "an answer is gone after a day";
+    /// Whoever speaks of an event is told what they said themselves.
+    LastWordStands breaks "the first word stands", "first words come to stand";
+    /// First words stand for ever.
+    WordsForEver breaks "a first word is gone when it has had its time";
+    /// Events whose ids begin alike share a first word.
+    WordsShared breaks "first words are apart";
     /// A later slip of the same Ready is not kept.
     FirstSlipStands breaks "the last slip stands";
     /// Slips are kept for ever.
     SlipsForEver breaks "a slip is gone when it has had its time";
     /// Readys whose ids begin alike share a slip.
     SlipsShared breaks "slips are apart";
+    /// Nothing is removed, and it is told that it was.
+    EraseIsTold breaks "who is erased is gone";
+    /// What the person follows is passed over.
+    EraseLeavesCrowds breaks "who is erased is gone";
+    /// What there was of it is not told of each place.
+    EraseSaysLittle breaks "an erasure tells what went";
+    /// Whoever only looks removes.
+    LookRemoves breaks "a look removes nothing";
+    /// That the person was erased is removed as well.
+    EraseForgetsItself breaks "that somebody was erased stays";
+    /// The person of the same name of another tenant goes too.
+    EraseTakesNamesakes breaks "nobody else is erased";
+    /// Nothing is kept of who was erased, for good.
+    ErasedForEver breaks "who was erased may come back";
     /// Tenants share everything.
     TenantIgnored breaks "tenants are apart";
     /// Names are cut after 64 bytes.

@@ -2,15 +2,18 @@
 //!
 //! Drawn for CQL as much as for the embedded engine (ARCHITECTURE.md, "The tables"): rows are written
 //! whole and never changed; what can change carries its source's version and the newer wins; only the
-//! journal and the answers are first-writer-wins. A write is durable when it returns. A read that fails is
+//! journal, the answers and the first words are first-writer-wins. A write is durable when it returns. A read that fails is
 //! an error and never an empty answer.
 
 use std::fmt;
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, EntryKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Why,
-    entry::DayKey, returns::Slip,
+    Crowd, Day, Enrolment, EntryKey, EventKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant, Why,
+    entry::DayKey,
+    erase::{Counts, Erase},
+    event::FirstWord,
+    returns::Slip,
 };
 
 /// Why an operation failed; each asks for something else.
@@ -19,8 +22,8 @@ pub enum StoreError {
     /// Try again. A write may or may not have happened; writing the same again is harmless.
     #[error("the store is busy: {0}")]
     Busy(String),
-    /// There is no room on the disk.
-    #[error("the store's disk is full: {0}")]
+    /// There is no room on the disk, or no file can be opened: it goes away by itself.
+    #[error("the store has no room: {0}")]
     Full(String),
     /// The engine cannot go on.
     #[error("the store is broken: {0}")]
@@ -59,6 +62,9 @@ pub trait Days: Send + Sync {
     /// part named: at most `most` rows, and never more than `model::limits::DAY_ROWS_READ_MAX`. Rows of
     /// one person come in one part unless they are more than that.
     async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError>;
+
+    /// The newest day that somebody wrote to, if one is there.
+    async fn newest(&self) -> Result<Option<Day>, StoreError>;
 
     /// Closes every day before this one: from the moment this returns they take no more rows, for good,
     /// and what is there can still be read.
@@ -167,6 +173,9 @@ pub enum Recorded {
     Refused,
     /// It definitely did not go out at this attempt; another may follow.
     NotSent,
+    /// It did not go out at this attempt, for nobody took any message. That says nothing about this one, so it is not
+    /// counted; another attempt follows.
+    Away,
     /// It did not go out and will not: its entries come back.
     Returned,
     /// Nobody can say, and it ends.
@@ -212,6 +221,20 @@ pub trait Answers: Send + Sync {
     async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError>;
 }
 
+/// First words: what was said first of each event. Its id is the whole key: it is a hash over the tenant.
+#[async_trait]
+pub trait FirstWords: Send + Sync {
+    /// Keeps what is said of each event unless something stands there; returns what stands, in the order given.
+    /// It stands for `model::limits::FIRST_WORD_LIFE_MS` from `now` on. Whoever comes when one has returned is told
+    /// the same. Two who speak at the same moment are both told the earlier one, but where an engine would need a
+    /// transaction for it each may be told its own.
+    async fn first_words(
+        &self,
+        said: &[(EventKey, FirstWord)],
+        now: Millis,
+    ) -> Result<Vec<FirstWord>, StoreError>;
+}
+
 /// Slips: what is kept of messages that left, so that what comes back of one finds its person.
 #[async_trait]
 pub trait Slips: Send + Sync {
@@ -222,7 +245,31 @@ pub trait Slips: Send + Sync {
     async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError>;
 }
 
-/// A whole store.
-pub trait Store: Days + States + Crowds + Journal + Answers + Slips + fmt::Debug {}
+/// Erasure: the one way in which something leaves before its time.
+#[async_trait]
+pub trait Erasure: Send + Sync {
+    /// Takes a person out of every table, as far as the tables name them; what is there of somebody else stays. The
+    /// note that the person was erased stays as well. Whatever is written later is kept as if nothing had been there:
+    /// a version that is newer than what was removed stands. Returns how much went from each
+    /// [`Holding`](model::erase::Holding) of the store, all of them named; repeated, it finds nothing. To `Look` is to
+    /// count and to leave everything.
+    async fn erase(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        how: Erase,
+        now: Millis,
+    ) -> Result<Counts, StoreError>;
 
-impl<T: Days + States + Crowds + Journal + Answers + Slips + fmt::Debug> Store for T {}
+    /// Sees to it that what was removed is in no file any more. `None` if that is so when this returns, or else what
+    /// an operator should know about it.
+    async fn scrub(&self) -> Result<Option<&'static str>, StoreError>;
+}
+
+/// A whole store.
+pub trait Store:
+    Days + States + Crowds + Journal + Answers + FirstWords + Slips + Erasure + fmt::Debug
+{
+}
+
+impl<T: Days + States + Crowds + Journal + Answers + FirstWords + Slips + Erasure + fmt::Debug> Store for T {}

@@ -14,12 +14,16 @@ use std::{
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, returns::Slip,
+    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, Tenant,
+    entry::DayKey,
+    erase::{Counts, Erase},
+    event::FirstWord,
+    returns::Slip,
 };
 
 use crate::port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
-    StateKey, States, Store, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Journal, Journalled,
+    Members, Record, Slips, StateKey, States, Store, StoreError,
 };
 
 /// How unpleasant it is.
@@ -136,6 +140,10 @@ impl Days for Rough {
         self.look(self.inner.scan(day, from, most)).await
     }
 
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        self.look(self.inner.newest()).await
+    }
+
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
         self.change(self.inner.close_before(day)).await
     }
@@ -211,6 +219,17 @@ impl Answers for Rough {
 }
 
 #[async_trait]
+impl FirstWords for Rough {
+    async fn first_words(
+        &self,
+        said: &[(EventKey, FirstWord)],
+        now: Millis,
+    ) -> Result<Vec<FirstWord>, StoreError> {
+        self.change(self.inner.first_words(said, now)).await
+    }
+}
+
+#[async_trait]
 impl Slips for Rough {
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
         self.change(self.inner.keep(ready, slip)).await
@@ -218,5 +237,23 @@ impl Slips for Rough {
 
     async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
         self.look(self.inner.slip(ready, now)).await
+    }
+}
+
+#[async_trait]
+impl Erasure for Rough {
+    /// Never busy after its effect: repeated, it could not tell how much went.
+    async fn erase(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        how: Erase,
+        now: Millis,
+    ) -> Result<Counts, StoreError> {
+        self.look(self.inner.erase(tenant, person, how, now)).await
+    }
+
+    async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
+        self.change(self.inner.scrub()).await
     }
 }

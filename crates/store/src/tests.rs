@@ -10,7 +10,11 @@ use std::{
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, fold::fold,
+    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, Tenant,
+    entry::DayKey,
+    erase::{Counts, Erase},
+    event::FirstWord,
+    fold::fold,
     returns::Slip,
 };
 use proptest::prelude::*;
@@ -183,6 +187,9 @@ impl Days for Patient {
     async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
         patiently!(self.0.scan(day, from, most))
     }
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        patiently!(self.0.newest())
+    }
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
         patiently!(self.0.close_before(day))
     }
@@ -250,12 +257,39 @@ impl Answers for Patient {
 }
 
 #[async_trait]
+impl FirstWords for Patient {
+    async fn first_words(
+        &self,
+        said: &[(EventKey, FirstWord)],
+        now: Millis,
+    ) -> Result<Vec<FirstWord>, StoreError> {
+        patiently!(self.0.first_words(said, now))
+    }
+}
+
+#[async_trait]
 impl Slips for Patient {
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
         patiently!(self.0.keep(ready, slip.clone()))
     }
     async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
         patiently!(self.0.slip(ready, now))
+    }
+}
+
+#[async_trait]
+impl Erasure for Patient {
+    async fn erase(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        how: Erase,
+        now: Millis,
+    ) -> Result<Counts, StoreError> {
+        patiently!(self.0.erase(tenant, person, how, now))
+    }
+    async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
+        patiently!(self.0.scrub())
     }
 }
 

@@ -28,11 +28,13 @@ use serde::{Deserialize, Serialize};
 use store::{DayPart, DayRows, Store};
 
 mod unfinished;
+mod without;
 
 #[cfg(test)]
 mod tests;
 
 use unfinished::Unfinished;
+pub use without::without;
 
 /// Rows read at once.
 const PART_MAX: usize = 2_000;

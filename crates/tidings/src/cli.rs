@@ -1,20 +1,23 @@
 //! The command line, as clap reads it. What each command does is in [`crate::commands`].
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::LazyLock};
 
 use clap::{Args, Parser, Subcommand, ValueHint};
+use model::civil::Zones;
 
 use crate::{
     config::{Given, keys},
     house::Room,
 };
 
+mod erase;
 mod hooks;
 mod mail;
 mod push;
 mod repartition;
 mod replay;
 mod sink;
+mod state;
 mod suppressions;
 mod tell;
 mod tools;
@@ -23,12 +26,14 @@ mod unknown;
 #[cfg(test)]
 mod tests;
 
+pub use erase::ErasePerson;
 pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
 pub use push::{Push, PushWhat};
 pub use repartition::Repartition;
 pub use replay::Replay;
 pub use sink::Sink;
+pub use state::State;
 pub use suppressions::Suppressions;
 pub use tell::{Feedback, Follow, Mute, Muted, Person, Publish};
 pub use tools::{Archive, Explain, Preview, Release, Shares, Windows};
@@ -52,9 +57,24 @@ and open the address that it prints.";
 
 const ABOUT: &str = "Tidings turns model-change events into the few messages that people want.";
 
+/// The version, and the commit where whoever built it said which (`TIDINGS_COMMIT`).
+pub fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let commit = option_env!("TIDINGS_COMMIT").map(|commit| format!(" ({commit})"));
+        format!("{}{}", env!("CARGO_PKG_VERSION"), commit.unwrap_or_default())
+    });
+    &VERSION
+}
+
+/// The version, and by whose rules local times become instants.
+fn long_version() -> String {
+    format!("{}\ntime zones {}", version(), Zones::newest().origin())
+}
+
 /// The whole line.
 #[derive(Debug, Parser)]
-#[command(name = "tidings", version, about = ABOUT, after_help = AFTER, max_term_width = 100)]
+#[command(name = "tidings", version = version(), long_version = long_version(), about = ABOUT, after_help = AFTER)]
+#[command(max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
 pub struct Cli {
     #[command(flatten)]
@@ -73,7 +93,7 @@ pub struct Shared {
     /// Where everything is kept
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
     pub data_dir: Option<String>,
-    /// Whose events and persons these are
+    /// Whose events and persons these are; a running house is asked of its own tenant alone
     #[arg(long, global = true, value_name = "TENANT", help_heading = "Everywhere")]
     pub tenant: Option<String>,
     /// `embedded` or `production`
@@ -164,6 +184,9 @@ pub enum Command {
     /// Show what keeps mails from a person, because of what came back of them; lift it
     #[command(subcommand, after_help = suppressions::SUPPRESSIONS)]
     Suppressions(Suppressions),
+    /// Erase a person everywhere, and show what was removed and what stays until when
+    #[command(after_help = erase::ERASE)]
+    Erase(ErasePerson),
     /// List messages of which nobody can say whether they went out
     #[command(after_help = unknown::UNKNOWN)]
     Unknown(Unknown),
@@ -179,6 +202,9 @@ pub enum Command {
     /// Look at what could not be used, and decide on it
     #[command(subcommand, after_help = QUARANTINE)]
     Quarantine(Quarantine),
+    /// Look at what is remembered of people where it cannot be read, and mend it
+    #[command(subcommand, after_help = state::STATE)]
+    State(State),
 }
 
 const UP: &str = "\

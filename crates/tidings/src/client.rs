@@ -3,12 +3,13 @@
 use std::{path::Path, time::Duration};
 
 use anyhow::Context as _;
+use model::Tenant;
 use secrecy::ExposeSecret as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::{Agent, http::Response};
 
-use crate::{datadir::Admin, failure::Failure};
+use crate::{datadir::Admin, failure::Failure, say};
 
 /// Longer than the house itself takes for any request.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
@@ -50,9 +51,14 @@ impl Client {
         Self { agent: config.build().into(), admin }
     }
 
-    /// The tenant for whom the house speaks where nobody says otherwise.
-    pub fn tenant(&self) -> &str {
-        &self.admin.tenant
+    /// Whether the house speaks for the tenant that was asked for: nobody tells it of another one.
+    pub fn speaks_for(&self, asked: &Tenant) -> Result<(), Failure> {
+        let runs = &self.admin.tenant;
+        if runs == asked.as_str() {
+            return Ok(());
+        }
+        let what = format!("the house here speaks for tenant `{runs}`, not `{asked}`; see --tenant");
+        Err(Failure::refused(say::clean(&what)))
     }
 
     pub fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Said, Failure> {
@@ -118,7 +124,7 @@ impl Said {
     /// Why not.
     pub fn error(&self) -> String {
         match &self.body["error"] {
-            Value::String(error) => crate::say::clean(error),
+            Value::String(error) => say::clean(error),
             _ => format!("the house answered {}", self.status),
         }
     }

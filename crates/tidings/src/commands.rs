@@ -1,10 +1,11 @@
 //! What each command does. They say what they find through [`crate::say`], and fail with an exit code.
 
 use clap::Parser as _;
+use rustix::{fs::Mode, process::umask};
 
 use crate::{
     cli::{Cli, Command, Shared},
-    config::{self, Merged},
+    config::{self, Config, Merged},
     failure::Failure,
     say,
 };
@@ -13,6 +14,7 @@ mod archive;
 mod bench;
 mod check;
 mod days;
+mod erase;
 mod explain;
 mod hooks;
 mod live;
@@ -29,14 +31,21 @@ mod run;
 mod shares;
 mod show;
 mod sink;
+mod state;
 mod suppressions;
 mod tell;
 mod unknown;
 mod up;
 mod windows;
 
+#[cfg(test)]
+mod tests;
+
 /// Runs the program: reads the command line and the configuration, and does what is asked.
 pub fn main() -> Result<(), Failure> {
+    // First of all: what is made from here on is for this user alone, whatever makes it.
+    umask(Mode::RWXG | Mode::RWXO);
+    listener::files::raise();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(said) => {
@@ -53,10 +62,21 @@ pub fn main() -> Result<(), Failure> {
     if matches!(cli.command, Command::Config) {
         return show::run(&merged, Out { json: cli.shared.json });
     }
+    if matches!(cli.command, Command::Up(_) | Command::Run(_)) {
+        for path in &merged.open {
+            say::talk(format!(
+                "{}: a secret that everybody on this machine can read; chmod it to 600",
+                path.display()
+            ));
+        }
+    }
     let config = merged.config;
     let Shared { json, .. } = cli.shared;
-    let out = Out { json };
-    match cli.command {
+    run(cli.command, config, Out { json })
+}
+
+fn run(command: Command, config: Config, out: Out) -> Result<(), Failure> {
+    match command {
         Command::Up(_) => up::run(config, out),
         Command::Run(run) => run::run(config, &run, out),
         Command::Migrate(migrate) => migrate::run(&config, &migrate, out),
@@ -82,11 +102,13 @@ pub fn main() -> Result<(), Failure> {
         Command::SendTest(asked) => mail::send_test(&config, &asked, out),
         Command::Sink(asked) => sink::run(&config, &asked, out),
         Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
+        Command::Erase(asked) => erase::run(&config, &asked, out),
         Command::Unknown(asked) => unknown::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),
         Command::Quarantine(what) => quarantine::run(&config, what, out),
+        Command::State(asked) => state::run(&config, asked, out),
     }
 }
 
@@ -109,11 +131,19 @@ fn merged(cli: &Cli) -> Result<Merged, Failure> {
     })?)
 }
 
+/// Starts the log, in the format that everything said there has from then on.
+fn start_log(config: &Config) -> Result<(), Failure> {
+    runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
+    if config.log.format == runtime::log::Format::Json {
+        say::talk_to_machines();
+    }
+    Ok(())
+}
+
 /// Tells a failure to whoever watches.
 pub fn tell(failure: &Failure) {
     let said = failure.to_string();
     if !said.is_empty() {
-        let paint = say::Paint::talk();
-        say::talk(format!("{} {said}", paint.with(say::BAD, "tidings:")));
+        say::fail(&said);
     }
 }

@@ -5,7 +5,9 @@
 //! and `production` understand it, [`show`] prints what came of it and from where.
 
 use std::{
+    cell::RefCell,
     net::SocketAddr,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -101,6 +103,8 @@ pub struct Limits {
     pub lag: u64,
     /// How long one message may be in the hands of whoever sends it, before nobody knows what became of it.
     pub hand_over: Duration,
+    /// How long what a newer catalogue wrote is waited for, before it is told by the one that is here.
+    pub catalogue: Duration,
 }
 
 /// Why a configuration is refused: every reason, each a line with its place.
@@ -125,5 +129,13 @@ pub fn load(
         Err(error) => return Err(Refused(vec![format!("{}: {error}", path.display())])),
     };
     let source = text.as_deref().map(|text| (path, text));
-    merge::merge(source, environment, flags, |path| std::fs::read_to_string(path))
+    let open = RefCell::new(Vec::new());
+    let merged = merge::merge(source, environment, flags, |path| {
+        let text = std::fs::read_to_string(path)?;
+        if std::fs::metadata(path)?.permissions().mode() & 0o007 != 0 {
+            open.borrow_mut().push(path.to_owned());
+        }
+        Ok(text)
+    });
+    merged.map(|merged| Merged { open: open.into_inner(), ..merged })
 }

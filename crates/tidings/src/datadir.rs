@@ -10,13 +10,13 @@
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use anyhow::Context as _;
-use runtime::Clock;
+use runtime::{Clock, room};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 use wire::token::{SECRET_BYTES, Secret};
@@ -80,6 +80,7 @@ impl DataDir {
     fn open(path: &Path, locks: impl Fn(&Path) -> Result<Vec<File>, Failure>) -> Result<Self, Failure> {
         let made = |error| anyhow::Error::new(error).context(format!("make {}", path.display()));
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(made)?;
+        close_to_others(path)?;
         let _locks = locks(path)?;
         let is_new = !path.join("topics").exists() && !path.join("store").exists();
         Ok(Self { path: path.to_owned(), is_new, _locks })
@@ -143,6 +144,23 @@ impl DataDir {
             tracing::warn!(%error, "admin.json could not be removed");
         }
     }
+}
+
+/// A directory that was there before may be open to others, and all in it with it. Whose group it is may be how we
+/// reach it at all, where another made it for us.
+fn close_to_others(path: &Path) -> Result<(), Failure> {
+    let mode = fs::metadata(path).with_context(|| path.display().to_string())?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    let closed = fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o7700));
+    let Err(error) = closed else { return Ok(()) };
+    if mode & 0o007 == 0 {
+        tracing::warn!(%error, path = %path.display(), "the group can read the data directory");
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::refused(format!("everybody on this machine can read {path}: chmod it to 700 ({error})")))
 }
 
 /// Locks a file of a directory, or says who has it.
@@ -264,17 +282,13 @@ pub fn has_room(dir: &Path, bytes: u64) -> anyhow::Result<bool> {
     drop(fs::remove_file(&probe));
     match written {
         Ok(()) => Ok(true),
-        Err(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-            Ok(false)
-        }
+        Err(error) if room::is_out(&error) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("write to {}", dir.display())),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     #[test]
@@ -286,6 +300,19 @@ mod tests {
         assert!(second.to_string().contains(&format!("(process {})", std::process::id())), "{second}");
         drop(first);
         DataDir::hold(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_was_there_is_closed_to_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let check = |before: u32, after: u32| {
+            fs::set_permissions(dir.path(), fs::Permissions::from_mode(before)).unwrap();
+            DataDir::hold(dir.path()).unwrap();
+            assert_eq!(fs::metadata(dir.path()).unwrap().permissions().mode() & 0o777, after);
+        };
+        check(0o755, 0o700);
+        check(0o770, 0o700);
+        check(0o777, 0o700);
     }
 
     #[test]

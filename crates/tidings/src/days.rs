@@ -14,8 +14,9 @@ use store::{Journalled, Recorded, StateKey, Store};
 
 /// More days than a day lives are never there.
 pub const DAYS_MAX: i32 = (DAY_LIFE_MS / DAY_MS) as i32;
-/// Names of subjects asked at once.
+/// Names of subjects asked at once, and characters of one that are shown.
 const NAMES_MAX: usize = 2_000;
+const NAME_CHARS_MAX: usize = 200;
 
 /// The days of one person, newest first; days without entries are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +124,7 @@ async fn names(
     let states = store.states(&keys).await?;
     let name = |(subject, state): (&model::SubjectRef, &model::State)| {
         let field = catalogue?.subjects.get(subject.kind())?.called.as_ref()?;
-        Some((subject.to_string(), state.text(field)?.to_owned()))
+        Some((subject.to_string(), state.text(field)?.chars().take(NAME_CHARS_MAX).collect()))
     };
     Ok(subjects.iter().zip(&states).filter_map(name).collect())
 }
@@ -196,7 +197,7 @@ fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
                 Recorded::Sent => "sent",
                 Recorded::Nothing => "nothing was left to send",
                 Recorded::Refused => "refused by the channel",
-                Recorded::NotSent => "not sent yet, tried again",
+                Recorded::NotSent | Recorded::Away => "not sent yet, tried again",
                 Recorded::Returned => "not sent, left to the next message",
                 Recorded::Unknown => "may have been sent",
                 Recorded::Unsure => "may have been sent, sent again",

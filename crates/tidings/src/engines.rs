@@ -22,6 +22,7 @@ use crate::{
     house, repartition,
 };
 
+mod identity;
 pub mod migrate;
 
 /// How long an embedded engine may take to say how it is, before it counts as busy.
@@ -45,6 +46,8 @@ pub enum Opened {
         store: Arc<dyn Store>,
         schemas: Arc<dyn Schemas>,
         framing: Shutdown,
+        /// The prefix of the topics, and the keyspace.
+        names: (String, String),
     },
 }
 
@@ -96,7 +99,8 @@ async fn production(
         }
         None => (Arc::new(topics), Arc::new(NoSchemas)),
     };
-    Ok(Opened::Production { topics, store: Arc::new(store), schemas, framing })
+    let names = (prefix, cql.keyspace.clone());
+    Ok(Opened::Production { topics, store: Arc::new(store), schemas, framing, names })
 }
 
 /// An engine elsewhere that does not answer; a little later it may.
@@ -199,9 +203,9 @@ pub async fn prepare(
             // Others would write to these; here nobody else can make them.
             Ok(log.declare(&house::foreign_specs(foreign)).await.context("declare the sources")?)
         }
-        Opened::Production { .. } => {
+        Opened::Production { store, names: (prefix, keyspace), .. } => {
             let Lacking { missing, unlike } =
-                lacking(&*log, partitions).await.context("look at the topics")?;
+                lacking(&*log, partitions, prefix).await.context("look at the topics")?;
             if !unlike.is_empty() {
                 return Err(NotReady(unlike.join("\n")).into());
             }
@@ -209,7 +213,7 @@ pub async fn prepare(
                 let missing = missing.join("\n  ");
                 return Err(NotReady(format!("run `tidings migrate` first:\n  {missing}")).into());
             }
-            Ok(())
+            identity::check(&*log, &**store, (prefix, keyspace)).await
         }
     }
 }
@@ -219,7 +223,8 @@ pub async fn prepare(
 pub struct Lacking {
     /// Topics that are not there.
     pub missing: Vec<String>,
-    /// Topics of another partition count. A count is for life, so nobody makes them as they should be by the way.
+    /// Topics of another partition count, which is for life, and topics that keep less than is promised: nobody makes
+    /// those as they should be by the way.
     pub unlike: Vec<String>,
 }
 
@@ -234,13 +239,13 @@ async fn bounds(log: &dyn Topics, name: &str) -> Result<Vec<(u64, u64)>, TopicEr
     log.bounds(name).await
 }
 
-pub async fn lacking(log: &dyn Topics, partitions: Partitions) -> Result<Lacking, TopicError> {
+pub async fn lacking(log: &dyn Topics, partitions: Partitions, prefix: &str) -> Result<Lacking, TopicError> {
     let (mut missing, mut unlike) = (Vec::new(), BTreeMap::<_, Vec<String>>::new());
     for TopicSpec { name, partitions: wanted, .. } in house::specs(partitions) {
         match bounds(log, &name).await {
-            Ok(found) if found.len() == wanted as usize => {}
-            Ok(found) => unlike.entry((found.len(), wanted)).or_default().push(format!("`{name}`")),
-            Err(TopicError::Refused(why)) => missing.push(format!("topic `{name}`: {why}")),
+            Ok(found) if found.len() == wanted as usize || &*name == topics::CHANGES => {}
+            Ok(found) => unlike.entry((found.len(), wanted)).or_default().push(format!("`{prefix}{name}`")),
+            Err(TopicError::Refused(_)) => missing.push(format!("topic `{prefix}{name}` is not there")),
             Err(error) => return Err(error),
         }
     }
@@ -254,7 +259,9 @@ pub async fn lacking(log: &dyn Topics, partitions: Partitions) -> Result<Lacking
              changed by `tidings repartition --to {wanted}`"
         )
     };
-    Ok(Lacking { missing, unlike: unlike.into_iter().map(line).collect() })
+    let mut unlike: Vec<String> = unlike.into_iter().map(line).collect();
+    unlike.extend(log.unfit(&house::specs(partitions)).await?);
+    Ok(Lacking { missing, unlike })
 }
 
 impl Opened {
@@ -325,7 +332,7 @@ impl Opened {
                 topics.close();
                 drop(store);
             }
-            Self::Production { topics, store, schemas, framing } => {
+            Self::Production { topics, store, schemas, framing, .. } => {
                 framing.start();
                 drop((topics, store, schemas));
             }

@@ -24,6 +24,8 @@ pub use cursor::{Cursor, Malformed};
 /// Entries of a page, unless it is said otherwise.
 pub const PAGE_ENTRIES: usize = 100;
 pub const PAGE_ENTRIES_MAX: usize = 500;
+/// Bytes of a page's entries, unless one alone has more.
+pub const PAGE_BYTES_MAX: usize = 512 * 1024;
 /// How many days back, unless it is said otherwise.
 pub const DAYS_BACK: i32 = 7;
 
@@ -47,11 +49,17 @@ pub fn page<'a>(
     most: usize,
 ) -> Page<'a> {
     let (mut next, mut entries, mut more) = (cursor, Vec::new(), false);
+    let mut bytes = 0;
     next.days.retain(|day, _| lives.contains(day));
     for (day, all) in days {
         let beginnings = beginnings(all);
         let from = next.days.get(day).map_or(0, |seen| seen.stands(&beginnings));
-        let upto = all.len().min(from + (most - entries.len().min(most)));
+        let room = |entry: &&Entry| {
+            bytes += bytes_of(entry);
+            bytes <= PAGE_BYTES_MAX || bytes == bytes_of(entry)
+        };
+        let fit = all[from..].iter().take(most - entries.len().min(most)).take_while(room).count();
+        let upto = from + fit;
         more |= upto < all.len();
         if upto > from {
             entries.extend(&all[from..upto]);
@@ -59,6 +67,10 @@ pub fn page<'a>(
         }
     }
     Page { entries, next: next.to_string(), more }
+}
+
+fn bytes_of(entry: &Entry) -> usize {
+    serde_json::to_string(entry).map_or(PAGE_BYTES_MAX, |text| text.len() + 1)
 }
 
 /// What the first 0, 1, 2 … entries are like: their keys, reasons and fates. Not the names of their subjects:

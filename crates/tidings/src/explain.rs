@@ -4,6 +4,7 @@
 //! [`gather`] reads, [`judge`] refuses what was asked wrongly, [`tell`] decides what to say; only the first
 //! reads anything.
 
+mod editions;
 mod gather;
 mod judge;
 mod tell;

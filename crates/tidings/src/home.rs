@@ -27,8 +27,9 @@ use wire::token::Secret;
 use crate::{
     config::{self, Config, Engine},
     datadir::{DataDir, DemoClock, disk_free, has_room},
+    disks::Disks,
     engines::{self, Opened, Trouble},
-    house::{self, House, Room},
+    house::{self, House, Room, book::TakeUp},
     http::{self, App, guard::Guard, page::Pages, waiting::Why},
     intake,
     live::Service,
@@ -76,13 +77,14 @@ pub struct Site {
 pub struct Home {
     house: Arc<House>,
     engines: Opened,
+    disks: Disks,
 }
 
 /// How a house came to its end.
 #[derive(Debug)]
 pub enum End {
     Asked,
-    /// There is no room on the disk, as these words say.
+    /// There is no room on the disk, or there are too many files open, as these words say.
     NoRoom(String),
     /// An engine elsewhere does not answer.
     Away(String),
@@ -97,11 +99,12 @@ impl Site {
             && migrates
         {
             let (clock, partitions) = (self.clock.clock(), self.config.partitions);
+            let what = (Some(&*self.catalogue), clock);
             engines::patiently(Some(START_TIME_MAX), say, async || {
                 engines::migrate::reach(engines, clock).await
             })
             .await?;
-            for line in engines::migrate::migrate(engines, partitions, self.data.path(), clock).await? {
+            for line in engines::migrate::migrate(engines, partitions, self.data.path(), what).await? {
                 say::talk(line);
             }
         }
@@ -141,9 +144,11 @@ impl Site {
         settings.rooms = self.rooms.clone();
         settings.partitions = *partitions;
         settings.measure_lag = Some(MEASURE_LAG);
+        settings.catalogue_wait = limits.catalogue;
         settings.sender.claim_ms = i64::try_from(limits.hand_over.as_millis()).unwrap_or(i64::MAX);
         if let Engine::Production(_) = self.config.engine {
             settings.look_again = Some(LOOK_AGAIN);
+            settings.takes_up = TakeUp::IfNew;
         }
         let public_url = public_url.as_deref().unwrap_or(&self.address);
         settings.sender.links = Some(Links::new(public_url, self.secret.clone()));
@@ -160,12 +165,20 @@ impl Site {
             schemas: engines.schemas(),
         };
         let (catalogue, clock) = (self.catalogue.clone(), self.clock.clock().clone());
-        let house = House::start(stands_on, catalogue, clock, Zones::system(), settings).await?;
+        let zones = Zones::newest();
+        tracing::info!(
+            version = zones.origin().version,
+            place = zones.origin().place(),
+            "rules of time zones"
+        );
+        let house = House::start(stands_on, catalogue, clock, zones, settings).await?;
         let house = Arc::new(house);
         let (dir, reserve) = (self.data.path().to_owned(), *disk_reserve);
         // A disk that cannot be asked is not full; whoever writes will be told.
         let disk_low: ingest::DiskGauge = Arc::new(move || disk_free(&dir).is_ok_and(|free| free < reserve));
         self.open_intake(&house, &intake, &disk_low).await?;
+        let outbox = self.rooms.contains(&Room::Sender).then_some(self.config.outbox.as_path());
+        let disks = Disks::declare(self.data.path(), outbox, *disk_reserve, house.metrics())?;
         let app = App {
             house: house.clone(),
             catalogue: self.catalogue.clone(),
@@ -175,19 +188,20 @@ impl Site {
             is_demo: *demo,
             guard: self.guard.clone(),
             disk_low,
+            disks: disks.clone(),
             intake,
             pages: Pages::new()?,
             archive: http::Desk::default(),
             replays: crate::replay::Desk::default(),
             counts: http::Counts::default(),
             unsubscribe: http::Unsubscribe::new(self.secret.clone()),
-            studio: Studio::new(self.catalogue.clone(), Zones::system(), public_url)?,
+            studio: Studio::new(self.catalogue.clone(), Zones::newest(), public_url)?,
             web_key: self.web_key.clone(),
             visits: http::Visits::new(self.secret.clone(), house.metrics())?,
             rest_time: http::REST_TIME_MAX,
         };
         let router = if self.rooms.contains(&Room::Ingest) { http::router } else { http::of_machines };
-        Ok((Home { house, engines }, router(Arc::new(app), api_keys)))
+        Ok((Home { house, engines, disks }, router(Arc::new(app), api_keys)))
     }
 
     /// Opens the way in for mails that come back, if there is one here. It ends with the house.
@@ -283,6 +297,10 @@ impl Home {
                 error = self.house.failure() => Some(error),
                 _ = looks.tick() => None,
             };
+            let disks = self.disks.clone();
+            if spawn_blocking(move || disks.low()).await.is_err() {
+                tracing::warn!("the disks could not be looked at");
+            }
             if let Engine::Production(_) = site.config.engine {
                 match failed {
                     Some(error) if house::is_passing(&error) => return End::Away(format!("{error:#}")),
@@ -292,7 +310,10 @@ impl Home {
             }
             let now = Millis(site.clock.clock().now());
             let mut troubles = self.engines.troubles(&site.config.tenant, now).await;
-            troubles.extend(failed.map(|error| Trouble::Broken(format!("{error:#}"))));
+            troubles.extend(failed.map(|error| {
+                let why = format!("{error:#}");
+                if is_full(&error) { Trouble::Full(why) } else { Trouble::Broken(why) }
+            }));
             let free = disk_free(dir).inspect_err(|error| {
                 tracing::warn!(error = format!("{error:#}"), "the disk cannot be asked how full it is");
             });
@@ -315,7 +336,7 @@ impl Home {
     /// Stops the house and lets go of everything in the directory. Nobody may be sent to it any more; those
     /// who are with it already are waited for.
     pub async fn close(self) -> anyhow::Result<()> {
-        let Self { house, engines } = self;
+        let Self { house, engines, .. } = self;
         match timeout(ORDERLY_TIME_MAX, house.stop()).await {
             // Why a room failed is known by now, and what it had in hand it takes up again.
             Ok(_) => {}

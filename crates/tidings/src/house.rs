@@ -12,11 +12,16 @@ use std::{
     time::Duration,
 };
 
+use anyhow::bail;
 use catalogue::Catalogue;
 use courier::Courier;
 use live::Live;
-use model::{Millis, Tenant, civil::Zones};
-use runtime::{Clock, Quiet, Shutdown, metrics::Metrics};
+use model::{
+    Millis, Tenant,
+    civil::{ZoneOrigin, Zones},
+    edition::Editions,
+};
+use runtime::{Clock, Quiet, Shutdown, metrics::Metrics, standstill::Standstill};
 use store::{Store, StoreError};
 use tokio::{
     sync::{oneshot, watch},
@@ -26,23 +31,27 @@ use tokio::{
 use topic::{TopicError, Topics};
 use wire::{Schemas, topics};
 
+pub mod book;
 mod keeper;
 mod lag;
 mod presence;
 mod rooms;
 mod stages;
+mod still;
 #[cfg(test)]
 mod tests;
 
+use book::{TakeUp, Watch};
 use lag::Lag;
 use presence::Presence;
 use rooms::Furniture;
+use still::Still;
 
 pub use rooms::{Config, Room};
 pub use stages::{Reading, STAGES, Stage, StageView, declare, foreign_specs, readings, specs};
 
 /// How long an engine may take to say that it is there.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
 /// The key of an answer that nobody gave; asking for it shows whether the store answers.
 const WELL: &str = "well:ready";
 
@@ -67,6 +76,8 @@ pub struct House {
     shutdown: Shutdown,
     metrics: Metrics,
     presence: Presence,
+    editions: Editions,
+    still: Still,
     rooms: BTreeSet<Room>,
     readings: Vec<Reading>,
     tenant: Tenant,
@@ -86,6 +97,14 @@ pub struct Failed {
     pub is_passing: bool,
 }
 
+/// Whose rules of time zones are at work.
+fn declare_zones(metrics: &Metrics, origin: &ZoneOrigin) -> anyhow::Result<()> {
+    let help = "By which rules local times become instants: the newer of the machine's and of those that were built in.";
+    let info = metrics.gauge("tidings_zone_data_info", help, &["version", "place"])?;
+    info.with_label_values(&[origin.version.as_str(), &origin.place()]).set(1);
+    Ok(())
+}
+
 impl House {
     /// Starts the rooms on topics that are there ([`declare`]). The rooms take what they were in the middle
     /// of from the engines; [`House::settle`] says when they have.
@@ -99,15 +118,36 @@ impl House {
         let (own, look_again, tenant) =
             (config.rooms.clone(), config.look_again, config.ingest.tenant.clone());
         let (measure_lag, readings) = (config.measure_lag, stages::readings(&catalogue));
-        let furniture = Furniture::new(engines, catalogue, clock, zones, config.partitions)?;
+        let metrics = Metrics::default();
+        let help = "The program of this process: always 1.";
+        let build = metrics.gauge("tidings_build_info", help, &["version"])?;
+        build.with_label_values(&[crate::cli::version()]).set(1);
+        declare_zones(&metrics, zones.origin())?;
+        let (how, now) = (config.takes_up, Millis(clock.now()));
+        let (log, waits) = (engines.topics.clone(), (how, config.catalogue_wait));
+        let (watch, editions) = Watch::open(&*log, &catalogue, waits, now, &metrics).await?;
+        let of_house = (editions.clone(), metrics);
+        let furniture = Furniture::new(engines, catalogue, clock, zones, (config.partitions, of_house))?;
         let (intake, rooms) = furniture.rooms(config)?;
         let Furniture { engines, clock, quiet, shutdown, metrics, presence, .. } = furniture;
         let mut tasks = JoinSet::new();
+        let of_own: Vec<Reading> =
+            readings.iter().filter(|reading| own.contains(&reading.room)).cloned().collect();
+        let groups = of_own.iter().map(|reading| reading.group.clone()).collect();
+        let still = Still::declare(&metrics, groups, quiet.clone())?;
         if let Some(every) = measure_lag {
-            let of_own = readings.iter().filter(|reading| own.contains(&reading.room)).cloned().collect();
-            let lag = Lag::declare(&metrics, of_own, engines.topics.clone(), clock.clone())?;
+            // A room whose processes are all dead tells nobody anything: whoever has the door or keeps house does.
+            let tells_all = own.contains(&Room::Ingest) || own.contains(&Room::Keeper);
+            let told = readings.iter().filter(|reading| tells_all || own.contains(&reading.room));
+            let told = told.cloned().collect();
+            let lag = Lag::declare(&metrics, told, engines.topics.clone(), clock.clone())?;
             let run = lag.run(every, shutdown.clone());
             tasks.spawn(async move { ("the measuring of lag", run.await) });
+        }
+        // Where one process is the house nobody else takes anything up.
+        if how == TakeUp::IfNew {
+            let run = watch.run(log, clock.clone(), shutdown.clone());
+            tasks.spawn(async move { ("the watch on the catalogue", run.await) });
         }
         for room in rooms {
             // Counted as busy until its own loop is, so that nobody finds a quiet house before it is open.
@@ -126,6 +166,8 @@ impl House {
             shutdown,
             metrics,
             presence,
+            editions,
+            still,
             rooms: own,
             readings,
             tenant,
@@ -176,6 +218,10 @@ impl House {
             if let Some(failed) = self.failed.borrow().clone() {
                 return Err(failed.into());
             }
+            // It would be waited for in vain. Where engines are elsewhere somebody may mend it there.
+            if let Some(still) = self.for_good().filter(|_| self.look_again.is_none()) {
+                bail!("{}: partition {} stands still: {}", still.group, still.partition, still.why);
+            }
             if calm && self.quiet.now() == (true, changes) {
                 if found == Some(changes) {
                     return Ok(());
@@ -203,8 +249,9 @@ impl House {
         let store = timeout(ANSWER_TIME_MAX, store.answered(&self.tenant, WELL, now));
         let (log, store) = tokio::join!(log, store);
         let awaited = self.presence.awaited();
+        let newer = self.editions.awaited(now).map(|awaited| awaited.why(self.editions.own()));
         match (log, store) {
-            (Ok(Ok(_)), Ok(Ok(_))) if awaited.is_empty() => None,
+            (Ok(Ok(_)), Ok(Ok(_))) if awaited.is_empty() => newer,
             (Ok(Ok(_)), Ok(Ok(_))) => Some(format!("{} has not joined its group yet", awaited.join(", "))),
             (Ok(Ok(_)), _) => Some("the store does not answer".to_owned()),
             _ => Some("the log does not answer".to_owned()),
@@ -239,8 +286,15 @@ impl House {
         &self.clock
     }
 
+    /// As of now.
     pub fn metrics(&self) -> &Metrics {
+        self.still.refresh();
         &self.metrics
+    }
+
+    /// Partitions of this house that cannot go on; all others do.
+    pub fn standstills(&self) -> Vec<Standstill> {
+        self.still.list()
     }
 
     pub fn has(&self, room: Room) -> bool {
@@ -250,6 +304,10 @@ impl House {
     async fn ended(&self) {
         let mut failed = self.failed.clone();
         while failed.changed().await.is_ok() {}
+    }
+
+    fn for_good(&self) -> Option<Standstill> {
+        self.standstills().into_iter().find(|standstill| standstill.for_good)
     }
 
     fn awaits_the_clock(&self) -> bool {

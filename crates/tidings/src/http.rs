@@ -15,12 +15,13 @@ use courier::outbox::Outbox;
 use model::{Millis, Tenant};
 use tokio::time::timeout;
 
-use crate::{config::ApiKey, datadir::DemoClock, house::House, preview::Studio};
+use crate::{config::ApiKey, datadir::DemoClock, disks::Disks, house::House, preview::Studio};
 
 mod admin;
 mod archive;
 mod clock;
 mod entries;
+mod erase;
 mod explain;
 mod front;
 pub mod guard;
@@ -38,6 +39,7 @@ mod release;
 mod replay;
 mod shares;
 pub mod sink;
+mod state;
 mod suppressions;
 #[cfg(test)]
 mod tests;
@@ -71,6 +73,7 @@ pub struct App {
     pub is_demo: bool,
     pub guard: Guard,
     pub disk_low: ingest::DiskGauge,
+    pub disks: Disks,
     pub intake: ingest::Config,
     pub pages: page::Pages,
     pub archive: Desk,

@@ -25,17 +25,16 @@ impl Mailbox for Returns {
         if (self.disk_low)() {
             return Taken::Later;
         }
-        for to in &envelope.to {
-            match ingest::heard(&self.ports, &self.paths, to, &mail).await {
-                Ok(()) => {}
-                Err(Trouble::Busy(_) | Trouble::Full(_)) => return Taken::Later,
-                Err(Trouble::Broken(reason)) => {
-                    tracing::error!(reason, "a mail that came back could not be taken");
-                    return Taken::Later;
-                }
+        // Whoever names an address twice is read once.
+        let to = envelope.to.iter().cloned().collect();
+        match ingest::heard(&self.ports, &self.paths, &to, mail).await {
+            Ok(()) => Taken::Kept,
+            Err(Trouble::Busy(_) | Trouble::Full(_)) => Taken::Later,
+            Err(Trouble::Broken(reason)) => {
+                tracing::error!(reason, "a mail that came back could not be taken");
+                Taken::Later
             }
         }
-        Taken::Kept
     }
 }
 

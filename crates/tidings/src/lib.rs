@@ -7,7 +7,7 @@
 //! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
 //! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`preview`], [`shares`], [`unknown`] and [`quarantine`]
-//! are views that the command line, the page and clients have in common. `sink` takes mails for
+//! are views that the command line, the page and clients have in common. [`erase`] forgets a person. `sink` takes mails for
 //! whoever tries them out. [`say`] writes, [`failure`] knows the exit codes.
 
 pub mod engines;
@@ -19,7 +19,9 @@ pub mod live;
 pub mod archive;
 pub mod datadir;
 pub mod days;
+mod disks;
 pub mod entries;
+pub mod erase;
 pub mod explain;
 pub mod http;
 pub mod open;
@@ -32,6 +34,7 @@ pub mod replay;
 pub mod scenario;
 pub mod shares;
 mod sink;
+pub mod state;
 pub mod suppressions;
 pub mod unknown;
 

@@ -11,11 +11,12 @@ use model::{
     person::{Act, PersonRecord, Window},
     plan::Plans,
 };
+use sender::report::person_record;
 use serde::{Deserialize, Serialize};
 use topic::Topics;
 use wire::{Inbox, topics};
 
-use crate::{http::windows, release, say};
+use crate::{http::windows, say};
 
 /// Keys that are named where somebody has to choose between them.
 const KEYS_NAMED_MAX: usize = 16;
@@ -201,7 +202,7 @@ pub async fn act(
         at: window.opening,
     };
     let partitions = Partitions::found(log.bounds(topics::INBOX).await?.len());
-    log.append(vec![release::record(&inbox, partitions)?]).await?;
+    log.append(vec![person_record(&inbox, partitions)?]).await?;
     let (plan, key) = (window.plan.to_string(), window.key.to_string());
     Ok(Ok(Done { act: deed, plan, key, opened: window.opening.to_string() }))
 }

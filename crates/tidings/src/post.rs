@@ -8,7 +8,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use async_trait::async_trait;
-use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Way, outbox::Outbox};
+use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Way, Whose, outbox::Outbox};
 use courier_net::{
     dkim::Signer,
     hooks::{self, Caller},
@@ -19,6 +19,7 @@ use courier_net::{
 use model::{
     Channel,
     device::{Device, Platform},
+    erase::Erase,
 };
 use runtime::Clock;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -42,15 +43,17 @@ pub struct Opened {
 
 /// Opens what the configuration names. What it names and is not there, or is no good, is told in full. A demo without
 /// any service for pushes has a key of its own, and shows browsers copies.
-pub fn open(config: &Config, data: &DataDir, outbox: Arc<Outbox>) -> anyhow::Result<Opened> {
+pub fn open(config: &Config, data: &DataDir, outbox: Arc<Outbox>, sends: bool) -> anyhow::Result<Opened> {
     let hand_over = config.limits.hand_over;
-    let mailer = config.mail.as_ref().map(|mail| mailer(mail, hand_over)).transpose()?;
-    let pusher = pusher(&config.push, hand_over)?;
-    let caller = caller(&config.hooks, hand_over)?;
+    // Where nothing is sent nobody needs passwords and keys.
+    let mail = config.mail.as_ref().filter(|_| sends);
+    let mailer = mail.map(|mail| mailer(mail, hand_over)).transpose()?;
+    let pusher = if sends { pusher(&config.push, hand_over)? } else { None };
+    let caller = if sends { caller(&config.hooks, hand_over)? } else { None };
     if let Some(caller) = &caller {
         tracing::info!(%caller, "hooks are called");
     }
-    let is_copy = config.demo && pusher.is_none();
+    let is_copy = config.demo && sends && pusher.is_none();
     let web = if is_copy { Some(demo(data)?) } else { config.push.web.clone() };
     let public = web.as_ref().map(|web| public(&web.key)).transpose()?;
     let copies = web.filter(|_| is_copy).map(|web| Copies::new(Push { web: Some(web), ..Push::default() }));
@@ -190,5 +193,10 @@ impl Courier for Post {
 
     async fn outcome(&self, channel: Channel, message_id: &str) -> Result<Outcome, CourierError> {
         self.of(channel).outcome(channel, message_id).await
+    }
+
+    /// Only the folder keeps anything; what goes to the world is the world's.
+    async fn erase(&self, whose: &Whose, how: Erase) -> Result<Option<u64>, CourierError> {
+        self.outbox.erase(whose, how).await
     }
 }

@@ -11,6 +11,7 @@ use model::{
     partition::Partitions,
     person::{Act, PersonRecord},
 };
+use sender::report::person_record;
 use serde::{Deserialize, Serialize};
 use topic::{NewRecord, Record, Topics};
 use wire::{Inbox, topics};
@@ -71,20 +72,8 @@ impl Release {
     fn record(&self, person: &Person, partitions: Partitions) -> anyhow::Result<NewRecord> {
         let Self { tenant, plan, at } = self.clone();
         let (person, act) = (person.clone(), Act::Release);
-        record(&Inbox::ByHand { tenant, person, act, plan, key: None, at }, partitions)
+        person_record(&Inbox::ByHand { tenant, person, act, plan, key: None, at }, partitions)
     }
-}
-
-/// What the owner of a person is to hear, as a record.
-pub fn record(inbox: &Inbox, partitions: Partitions) -> anyhow::Result<NewRecord> {
-    let (tenant, person) = inbox.whose();
-    Ok(NewRecord {
-        topic: topics::INBOX.into(),
-        partition: partitions.of_person(tenant, person),
-        key: wire::key::person(tenant, person),
-        value: Some(wire::inbox::encode(inbox)?),
-        headers: Vec::new(),
-    })
 }
 
 /// Releases one person's window; says whether there is one.
@@ -134,7 +123,8 @@ impl Release {
     /// The person of a record of the log, if their window is meant.
     fn meant(&self, record: &Record) -> anyhow::Result<Option<Person>> {
         let Some(value) = &record.value else { return Ok(None) };
-        let (tenant, person, record) = wire::window::decode(value)?;
+        // One that cannot be read keeps nobody else from being released; `tidings state` is about those.
+        let Ok((tenant, person, record)) = wire::window::decode(value) else { return Ok(None) };
         Ok((tenant == self.tenant && self.is_meant(&record)).then_some(person))
     }
 }

@@ -4,6 +4,7 @@
 use std::{
     fmt::Display,
     io::{self, IsTerminal, Write as _},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -53,9 +54,30 @@ pub fn json(value: &impl Serialize) -> io::Result<()> {
     data(serde_json::to_string(value).map_err(io::Error::other)?)
 }
 
+/// Whether whoever reads the standard error is a machine: what is said there is then a line of the log.
+static FOR_MACHINES: AtomicBool = AtomicBool::new(false);
+
+/// From here on the standard error is for machines.
+pub fn talk_to_machines() {
+    FOR_MACHINES.store(true, Ordering::Relaxed);
+}
+
 /// Talk: a line to the standard error. Who closed it does not want to hear it.
 pub fn talk(line: impl Display) {
+    if FOR_MACHINES.load(Ordering::Relaxed) {
+        tracing::info!("{line}");
+        return;
+    }
     drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// Why the program ends.
+pub fn fail(why: &str) {
+    if FOR_MACHINES.load(Ordering::Relaxed) {
+        tracing::error!("{why}");
+    } else {
+        talk(format!("{} {why}", Paint::talk().with(BAD, "tidings:")));
+    }
 }
 
 /// Shows how far something is: on a terminal on one line that is written over, elsewhere not at all.

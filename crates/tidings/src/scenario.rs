@@ -16,6 +16,7 @@ use tempfile::TempDir;
 mod apps;
 mod books;
 mod mail_server;
+mod patient;
 mod real;
 mod returned;
 mod scene;

@@ -3,7 +3,6 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -16,8 +15,14 @@ use runtime::Clock;
 pub const MAILS_MAX: usize = 1_000;
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Mails with pictures in them are larger than what comes back to a house.
-pub const BOUNDS: Bounds =
-    Bounds { mail_bytes: 8 * 1024 * 1024, recipients: 100, connections: 32, step: Duration::from_secs(60) };
+pub const BOUNDS: Bounds = Bounds {
+    mail_bytes: 8 * 1024 * 1024,
+    recipients: 100,
+    connections: 32,
+    // What is tried out here is one program.
+    per_address: 32,
+    ..Bounds::USUAL
+};
 
 /// What came.
 pub struct Sink {
@@ -80,10 +85,8 @@ impl Mailbox for Sink {
     }
 
     async fn take(&self, envelope: &Envelope, raw: Vec<u8>) -> Taken {
-        let mail = Mail::parse(raw);
-        let headline = mail.header("subject").unwrap_or_default().to_owned();
-        let (at, envelope) = (self.now(), envelope.clone());
-        self.kept().add(Came { number: 0, at, envelope, headline, raw: mail.raw });
+        let (at, envelope, headline) = (self.now(), envelope.clone(), Mail::headline(&raw));
+        self.kept().add(Came { number: 0, at, envelope, headline, raw });
         Taken::Kept
     }
 }
@@ -102,7 +105,40 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
+    use courier_net::smtp::server::SmtpServer;
+    use runtime::Shutdown;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+    };
+
     use super::*;
+
+    /// Over TCP, as a program that is tried out would send it.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_deep_mail_is_refused_and_the_next_is_kept() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let server = SmtpServer::bind(any, "sink.example", BOUNDS).await.unwrap();
+        let address = server.address().unwrap();
+        let (sink, stop) = (Arc::new(Sink::new(Clock::real(0))), Shutdown::default());
+        let serving = tokio::spawn(server.serve(sink.clone(), stop.clone()));
+        for (mail, expected) in [
+            ("Content-Type:message/rfc822\r\n\r\n".repeat(250_000), "554 5.6.0 "),
+            ("A: b\r\n".to_owned(), "250 2.0.0 "),
+        ] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let envelope = "EHLO a\r\nMAIL FROM:<>\r\nRCPT TO:<ann@here.example>\r\nDATA\r\n";
+            stream.write_all(format!("{envelope}{mail}\r\n.\r\nQUIT\r\n").as_bytes()).await.unwrap();
+            let mut said = String::new();
+            stream.read_to_string(&mut said).await.unwrap();
+            assert!(said.contains(&format!("354 go on\r\n{expected}")), "{said}");
+        }
+        stop.start();
+        serving.await.unwrap();
+        assert_eq!(sink.count(), 1);
+    }
 
     #[tokio::test]
     async fn the_newest_are_kept() {

@@ -57,14 +57,23 @@ pub const SECRET: [u8; 32] = [7; 32];
 pub const START: &str = "2026-11-21T10:00:00Z";
 
 pub fn catalogue() -> Arc<Catalogue> {
+    parse(CATALOGUE)
+}
+
+/// The same with a kind more.
+pub fn newer_catalogue() -> Arc<Catalogue> {
+    let kind = "  item_noted: {on: item.noted, to: {followers_of: maker}, says: noted, plans: [daily]}";
+    let text = CATALOGUE.replace("kinds:\n  item_offered:", &format!("kinds:\n{kind}\n  item_offered:"));
+    parse(&text.replace("kinds: [item_offered]", "kinds: [item_offered, item_noted]"))
+}
+
+fn parse(text: &str) -> Arc<Catalogue> {
     let read = |name: &str| match name {
         "mail.mjml" => Ok(MJML.to_owned()),
         "mail.txt" => Ok(TEXT.to_owned()),
         other => Err(format!("no {other}")),
     };
-    Arc::new(
-        Catalogue::parse(CATALOGUE, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}")),
-    )
+    Arc::new(Catalogue::parse(text, "catalogue.yaml", &read).unwrap_or_else(|problems| panic!("{problems}")))
 }
 
 /// A house in a folder, and what is below it.
@@ -94,13 +103,14 @@ pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
     let house =
         House::start(engines, catalogue(), clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
     let house = Arc::new(house);
-    let intake = ingest::router(ingest::Http {
-        ports: house.intake().clone(),
-        config: config.ingest,
-        keys: None,
-        disk_low: Arc::new(|| false),
-    });
+    let intake = intake(&house, config.ingest);
     Ground { house, topics, outbox, intake }
+}
+
+/// The way in to a house.
+pub fn intake(house: &House, config: ingest::Config) -> Router {
+    let ports = house.intake().clone();
+    ingest::router(ingest::Http { ports, config, keys: None, disk_low: Arc::new(|| false) })
 }
 
 impl Ground {
@@ -120,12 +130,7 @@ impl Ground {
     }
 
     async fn tell(&self, path: &str, body: &serde_json::Value) {
-        let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
-        let request = request.body(Body::from(body.to_string())).unwrap();
-        let answer = self.intake.clone().oneshot(request).await.unwrap();
-        let (status, text) = read(answer).await;
-        assert_eq!(status, StatusCode::ACCEPTED, "{text}");
-        assert!(text.contains("\"rejected\":[]"), "{text}");
+        tell(&self.intake, path, body).await;
     }
 
     /// Lets go of the folder.
@@ -134,6 +139,15 @@ impl Ground {
         drop((house, outbox, intake));
         topics.close();
     }
+}
+
+pub async fn tell(intake: &Router, path: &str, body: &serde_json::Value) {
+    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
+    let request = request.body(Body::from(body.to_string())).unwrap();
+    let answer = intake.clone().oneshot(request).await.unwrap();
+    let (status, text) = read(answer).await;
+    assert_eq!(status, StatusCode::ACCEPTED, "{text}");
+    assert!(text.contains("\"rejected\":[]"), "{text}");
 }
 
 pub async fn read(answer: Response) -> (StatusCode, String) {

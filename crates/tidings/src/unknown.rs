@@ -115,9 +115,10 @@ async fn suspects(
 
 /// Attempts at a Ready that are unclear, and when they became so.
 fn unclear(delivery: &Delivery, journalled: &Journalled) -> Vec<(Millis, One)> {
-    let after = |attempt: u16| journalled.records.iter().find(|record| record.attempt > attempt);
+    let later = |attempt: u16| journalled.records.iter().filter(move |record| record.attempt > attempt);
+    let after = |attempt: u16| later(attempt).max_by_key(|record| record.attempt);
     let then = |record: &Record| match (record.what, after(record.attempt).map(|after| after.what)) {
-        (Recorded::Unsure, None) => Some(Then::Waits),
+        (Recorded::Unsure, None | Some(Recorded::NotSent | Recorded::Away)) => Some(Then::Waits),
         (Recorded::Unsure, Some(Recorded::Sent)) => Some(Then::SentAgain),
         (Recorded::Unsure, Some(_)) => Some(Then::Ended),
         (Recorded::Unknown, _) => Some(Then::ToldLater),

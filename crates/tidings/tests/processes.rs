@@ -96,7 +96,8 @@ fn migrate_makes_what_is_missing_once() {
     let site = Site::new("m");
     let (code, to_do, why) = site.said("migrate --check", &[]);
     assert_eq!(code, 3, "{to_do}{why}");
-    assert!(to_do.contains("topic `events`") && to_do.contains("not laid out"), "{to_do}{why}");
+    let events = format!("topic `{}-events` is not there", site.word);
+    assert!(to_do.contains(&events) && to_do.contains("not laid out"), "{to_do}{why}");
     let catalogue = catalogue();
     let (code, _, why) = site.said(&format!("run fanout --catalogue {catalogue}"), &[]);
     assert_eq!(code, 3, "{why}");
@@ -116,7 +117,8 @@ fn migrate_makes_what_is_missing_once() {
     for line in ["migrate", &format!("run fanout --catalogue {catalogue}")] {
         let (code, said, why) = site.said(line, &[("TIDINGS_PARTITIONS", "8")]);
         assert_eq!(code, 3, "{line}: {said}{why}");
-        let names = "`events`, `slices`, `inbox`, `pending`, `windows`, `ready`";
+        let names = ["events", "slices", "inbox", "pending", "windows", "ready"];
+        let names = names.map(|name| format!("`{}-{name}`", site.word)).join(", ");
         let says = format!(
             "`partitions` is 8, and these topics have 4: {names}; set it to 4, or have them changed by `tidings repartition --to 8`\n"
         );
@@ -183,9 +185,10 @@ fn rooms_in_processes_are_a_house() {
         assert_eq!(process.get("/health/live").0, 200);
         process.until("/metrics", |status, text| status == 200 && text.contains("tidings_lag_records{"));
     }
-    // Each tells of its own rooms, and only the way in lets anything in.
+    // Each tells of its own rooms, a keeper of all, and only the way in lets anything in.
     assert!(others[0].get("/metrics").1.contains("tidings_lag_seconds{group=\"fanout\""));
-    assert!(!others[1].get("/metrics").1.contains("group=\"fanout\""));
+    assert!(others[1].get("/metrics").1.contains("tidings_lag_seconds{group=\"fanout\""));
+    assert!(!others[2].get("/metrics").1.contains("tidings_lag_seconds{group=\"fanout\""));
     assert_eq!(others[0].get("/").0, 404);
     assert_eq!(ingest.get("/").0, 200);
 

@@ -113,6 +113,14 @@ impl Asker {
         Ok(Found::Count(count))
     }
 
+    /// By how many brokers each partition of a topic is kept at least; nothing of one that is not there.
+    pub fn replicas(&self, wire: &str) -> Result<Option<usize>, TopicError> {
+        let metadata = self.heard(self.client.fetch_metadata(Some(wire), PATIENCE));
+        let metadata = metadata.map_err(|error| failed(&format!("asking for topic `{wire}`"), &error))?;
+        let topic = metadata.topics().iter().find(|topic| topic.name() == wire);
+        Ok(topic.and_then(|topic| topic.partitions().iter().map(|part| part.replicas().len()).min()))
+    }
+
     /// All topics that we may see, with their partition counts.
     pub fn topics(&self) -> Result<Vec<(String, u32)>, TopicError> {
         let metadata = self.heard(self.client.fetch_metadata(None, PATIENCE));

@@ -31,7 +31,7 @@ fn base(settings: &Settings) -> ClientConfig {
     let mut config = ClientConfig::new();
     config
         .set("bootstrap.servers", &settings.brokers)
-        .set("client.id", "tidings")
+        .set("client.id", &settings.client)
         .set("allow.auto.create.topics", "false")
         .set("log.connection.close", "false")
         .set("socket.keepalive.enable", "true")
@@ -119,6 +119,7 @@ impl Isolation {
 fn consumer(settings: &Settings, group: &str) -> ClientConfig {
     let mut config = base(settings);
     config
+        .set("client.id", format!("{}-{group}", settings.client))
         .set("group.id", group)
         .set("isolation.level", Isolation::Committed.name())
         .set("enable.auto.commit", "false")

@@ -1,9 +1,9 @@
-//! Making topics, and looking at those that are there.
+//! Making topics.
 
 use std::time::Duration;
 
 use rdkafka::{
-    admin::{AdminClient, AdminOptions, ConfigResource, NewTopic, ResourceSpecifier, TopicReplication},
+    admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
     config::FromClientConfigAndContext as _,
     error::RDKafkaErrorCode as Code,
 };
@@ -32,7 +32,11 @@ const COMPACTED: [(&str, &str); 5] = [
     ("delete.retention.ms", "86400000"),
 ];
 
-/// Creates what is missing and compares what is there.
+/// A segment goes as a whole, when its last record has had its time: the shorter its own, the nearer to its time each
+/// record goes.
+const SEGMENT_MS: &str = "86400000";
+
+/// Creates what is missing.
 pub async fn declare(inner: &std::sync::Arc<Inner>, specs: &[TopicSpec]) -> Result<(), TopicError> {
     let wires: Vec<String> = specs.iter().map(|spec| names::topic(&inner.settings, &spec.name)).collect();
     let mut missing = Vec::new();
@@ -44,9 +48,7 @@ pub async fn declare(inner: &std::sync::Arc<Inner>, specs: &[TopicSpec]) -> Resu
         }
     }
     let admin = admin(inner)?;
-    make(inner, &admin, &missing).await?;
-    let present = specs.iter().zip(&wires).filter(|(spec, _)| !missing.iter().any(|(m, _)| m == spec));
-    compare(inner, &admin, present.collect()).await
+    make(inner, &admin, &missing).await
 }
 
 /// A client that changes topics and groups.
@@ -74,11 +76,15 @@ fn check(spec: &TopicSpec, count: u32) -> Result<(), TopicError> {
 }
 
 /// What is asked of a topic of ours.
-fn properties(settings: &Settings, spec: &TopicSpec) -> Vec<(&'static str, String)> {
+pub fn properties(settings: &Settings, spec: &TopicSpec) -> Vec<(&'static str, String)> {
     let mut out: Vec<(&'static str, String)> = match spec.retention {
         Retention::Compacted => COMPACTED.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
         Retention::Milliseconds(ms) => {
-            vec![("cleanup.policy", "delete".to_owned()), ("retention.ms", ms.max(0).to_string())]
+            vec![
+                ("cleanup.policy", "delete".to_owned()),
+                ("retention.ms", ms.max(0).to_string()),
+                ("segment.ms", SEGMENT_MS.to_owned()),
+            ]
         }
     };
     out.push(("min.insync.replicas", settings.replication.min_insync.to_string()));
@@ -154,43 +160,6 @@ async fn create(
         }
     }
     Ok(())
-}
-
-/// Says where a topic that was there is not as it would have been made. A person may have had a reason.
-async fn compare(
-    inner: &Inner,
-    admin: &AdminClient<Voice>,
-    present: Vec<(&TopicSpec, &String)>,
-) -> Result<(), TopicError> {
-    let own = |(spec, _): &(&TopicSpec, &String)| !inner.settings.foreign.contains(&*spec.name);
-    let present: Vec<_> = present.into_iter().filter(own).collect();
-    if present.is_empty() {
-        return Ok(());
-    }
-    let which: Vec<_> = present.iter().map(|(_, wire)| ResourceSpecifier::Topic(wire)).collect();
-    let found = match admin.describe_configs(&which, &options()).await {
-        Ok(found) => found,
-        Err(error) => {
-            // Who may not look at topics may still work with them.
-            tracing::debug!(%error, "the topics' properties cannot be seen");
-            return Ok(());
-        }
-    };
-    for ((spec, wire), found) in present.iter().zip(found) {
-        let Ok(found) = found else { continue };
-        for (name, wanted) in properties(&inner.settings, spec) {
-            warn(wire, &found, name, &wanted);
-        }
-    }
-    Ok(())
-}
-
-fn warn(wire: &str, found: &ConfigResource, name: &str, wanted: &str) {
-    let matters = ["cleanup.policy", "retention.ms", "message.timestamp.type", "min.insync.replicas"];
-    let value = found.get(name).and_then(|entry| entry.value.as_deref());
-    if matters.contains(&name) && value.is_some_and(|value| value != wanted) {
-        tracing::warn!(topic = wire, property = name, value, wanted, "a topic is not as it would be made");
-    }
 }
 
 pub fn options() -> AdminOptions {

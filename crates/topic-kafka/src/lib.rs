@@ -2,7 +2,7 @@
 //!
 //! [`Kafka`] is the engine: [`settings`] says how the cluster is reached, [`config`] says it to librdkafka.
 //! [`append`] writes, [`look`] reads outside of groups, [`ask`] asks how far things reach, [`declare`] makes
-//! topics. [`member`] is a member of a group; what it promises, and how, stands there. [`voice`] is where
+//! topics, [`unfit`] looks at those that others made. [`member`] is a member of a group; what it promises, and how, stands there. [`voice`] is where
 //! librdkafka speaks, [`errors`] what its errors ask for, and [`pulse`] finds out when it has nothing to say any more.
 //!
 //! librdkafka has threads of its own and its calls block, so ours are made on threads where that harms
@@ -36,6 +36,7 @@ mod member;
 mod names;
 mod pulse;
 pub mod settings;
+mod unfit;
 mod upkeep;
 mod voice;
 
@@ -308,6 +309,11 @@ impl Topics for Kafka {
         declare::declare(&self.inner, specs).await
     }
 
+    async fn unfit(&self, specs: &[TopicSpec]) -> Result<Vec<String>, TopicError> {
+        self.inner.check()?;
+        unfit::look(&self.inner, specs).await
+    }
+
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
         let inner = &self.inner;
         inner.check()?;
@@ -356,6 +362,11 @@ impl Topics for Kafka {
     async fn remove(&self, topics: &[TopicName]) -> Result<(), TopicError> {
         self.inner.check()?;
         upkeep::remove(&self.inner, topics).await
+    }
+
+    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
+        self.inner.check()?;
+        unfit::life(&self.inner, topic).await
     }
 
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {

@@ -326,6 +326,10 @@ impl Member for KafkaMember {
         join_all(turns.into_iter().map(|turn| self.write(turn))).await
     }
 
+    fn hold(&mut self, partition: u32) {
+        self.shared().hear(|state| state.hold(partition));
+    }
+
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         // Where it was lost meanwhile there is nothing to go back to, and next that will be told.
         let generation = self.shared().state().generation(partition);

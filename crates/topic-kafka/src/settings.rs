@@ -22,6 +22,8 @@ pub struct Settings {
     /// Static membership: this instance's name, to which each group adds its own. A restart within the
     /// session then keeps the partitions.
     pub instance: Option<String>,
+    /// By what the brokers' logs and metrics name our clients; the members' add their group.
+    pub client: String,
     /// Of topics that are made.
     pub replication: Replication,
     pub stamps: Stamps,
@@ -43,6 +45,7 @@ impl Settings {
             security: Security::default(),
             protocol: Protocol::Classic,
             instance: None,
+            client: "tidings".to_owned(),
             replication: Replication { factor: 3, min_insync: 2 },
             stamps: Stamps::Broker,
             session: Duration::from_secs(45),

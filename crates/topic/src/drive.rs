@@ -4,6 +4,9 @@
 //! Several partitions that have something to do have their turns in one round: decided one after the other, committed
 //! together. So a log whose answers are late makes a round late, and not each partition after the other.
 //!
+//! A partition that cannot go on (its state cannot be read, a turn fails, something panics) is held by itself and
+//! tried again; the others do not wait for it. Letting go of it would only hand the same records to somebody else.
+//!
 //! A room that waits for instants (windows that fall due) is woken for them, but it may close nothing that
 //! was due at T before its partition has been read up to the ends that its topics had when T came: what a
 //! person did a moment before must be seen first, also after an outage.
@@ -12,21 +15,26 @@ use std::{collections::BTreeMap, future::pending, pin::Pin, sync::Arc, time::Dur
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use futures::{StreamExt as _, future::try_join_all, stream};
+use futures::{FutureExt as _, StreamExt as _, future::try_join_all, stream};
 use runtime::{Clock, Quiet, Shutdown, quiet::Worker, retry};
 
 use crate::port::{Batch, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, Topics};
 
+mod held;
 mod round;
 #[cfg(test)]
 mod tests;
+
+use held::{Doing, Held, Releases};
 
 /// How long a position that has moved without a record may wait for a turn that commits it.
 const MOVED: Duration = Duration::from_secs(10);
 /// How long turns that wrote nothing may go uncommitted while there is more to read, and while there is not.
 const UNSETTLED: Duration = Duration::from_secs(1);
 const UNSETTLED_AT_REST: Duration = Duration::from_millis(5);
-/// Partitions whose states are read back at the same time, and held until the room has taken them.
+/// How long what there is to read between two rounds of closings may take to come.
+const BETWEEN: Duration = Duration::from_millis(100);
+/// Partitions whose states are read back at the same time, and kept until the room has taken them.
 const RESTORED_AT_ONCE: usize = 4;
 
 /// What a room does in the loop. A room that keeps nothing between turns decides, and that is all.
@@ -45,9 +53,19 @@ pub trait Work: Send + Sync {
         None
     }
 
+    /// The next instant at which something wants a turn that goes before whatever else is due.
+    fn urgently_due(&self, _partition: u32) -> Option<i64> {
+        None
+    }
+
     /// Whether the partition must have been read up to date before what is due may close.
     fn reads_first(&self) -> bool {
         true
+    }
+
+    /// How many records it wants in its next round; whoever cannot go on with more leaves them in the log. At least one.
+    fn most(&self, usual: usize) -> usize {
+        usual
     }
 
     /// Decides a turn: loads what it needs, decides on a copy, applies what may be repeated, and returns
@@ -74,6 +92,12 @@ pub trait Work: Send + Sync {
     fn aborted(&mut self, _partition: u32) {}
 }
 
+/// Why a turn cannot be decided yet, although nothing is wrong: it is tried again until it can. Who says so has told
+/// somebody of it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Waits(pub String);
+
 /// What a loop needs beside its work.
 #[derive(Clone)]
 pub struct Drive {
@@ -94,13 +118,13 @@ pub async fn drive(drive: Drive, work: &mut dyn Work) -> anyhow::Result<()> {
     let joined = or_stop(&drive.shutdown, join).await.with_context(|| format!("{group}: join"))?;
     let Some(member) = joined else { return Ok(()) };
     let (owned, awaiting) = (BTreeMap::new(), true);
-    let (moved, unsettled) = (None, false);
-    let mut loop_ = Loop { drive, member, worker, owned, awaiting, moved, unsettled, failures: 0 };
-    while !loop_.drive.shutdown.started() {
-        let happened = loop_.next(work).await.with_context(|| format!("{group}: the log"))?;
-        loop_.handle(happened, work).await.with_context(|| format!("{group}: the log"))?;
-    }
-    Ok(())
+    let (moved, unsettled, releases) = (None, false, Releases::new());
+    let (closed, closed_last) = (false, u32::MAX);
+    let mut loop_ =
+        Loop { drive, member, worker, owned, awaiting, moved, unsettled, releases, closed, closed_last };
+    let ran = loop_.run(work).await.with_context(|| format!("{group}: the log"));
+    loop_.note_nothing();
+    ran
 }
 
 struct Loop {
@@ -114,7 +138,11 @@ struct Loop {
     moved: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// There are turns among these that wrote nothing and are to be committed soon.
     unsettled: bool,
-    failures: u32,
+    /// When partitions that are held are tried again.
+    releases: Releases,
+    /// The last thing done was a round of closings; and which partition came last in it.
+    closed: bool,
+    closed_last: u32,
 }
 
 /// A partition in our hands.
@@ -124,8 +152,31 @@ struct Owned {
     closing: Option<(i64, Offsets)>,
     /// What was committed last, if it was by us.
     committed: Offsets,
-    /// The room believes turns that wrote nothing and are not committed.
+    /// What the room believes is not what is committed: turns that wrote nothing, or what a panic left behind.
     unsettled: bool,
+    /// It could not go on, and has not since.
+    held: Option<Held>,
+}
+
+impl Owned {
+    fn new(generation: u64) -> Self {
+        Self { generation, closing: None, committed: Offsets::new(), unsettled: false, held: None }
+    }
+
+    /// Whether it waits for its next try.
+    fn waits(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.waits)
+    }
+
+    /// The next instant for which it is to be noted how far it must be read. Where that was noted already, only what
+    /// is urgent and came later is: it must not wait for all that was due before it.
+    fn due(&self, partition: u32, work: &dyn Work) -> Option<i64> {
+        match &self.closing {
+            _ if self.waits() => None,
+            None => work.due(partition),
+            Some((at, _)) => work.urgently_due(partition).filter(|urgent| urgent > at),
+        }
+    }
 }
 
 enum Woken {
@@ -134,6 +185,8 @@ enum Woken {
     Close(Vec<(u32, i64)>),
     Due,
     Moved,
+    /// A partition is to be tried again, if it still has this generation.
+    Again(u32, u64),
     Stop,
 }
 
@@ -150,18 +203,32 @@ async fn or_stop<T>(
 }
 
 impl Loop {
-    async fn next(&mut self, work: &dyn Work) -> Result<Woken, TopicError> {
-        let closable = self.closable();
-        if !closable.is_empty() {
-            return Ok(Woken::Close(closable));
+    async fn run(&mut self, work: &mut dyn Work) -> anyhow::Result<()> {
+        while !self.drive.shutdown.started() {
+            let happened = self.next(work).await?;
+            self.handle(happened, work).await?;
         }
-        let due = self.owned.iter().filter(|(_, owned)| owned.closing.is_none());
-        let due = due.filter_map(|(partition, _)| work.due(*partition)).min();
+        Ok(())
+    }
+
+    async fn next(&mut self, work: &dyn Work) -> Result<Woken, TopicError> {
+        // Closings never keep anybody from reading: what came meanwhile has its turn between two rounds of them.
+        if std::mem::take(&mut self.closed)
+            && let Some(happening) = self.at_hand().await?
+        {
+            return Ok(Woken::Happening(happening));
+        }
+        let due = self.next_due(work);
         // Asked before the member is: one that always has records must not keep instants from coming.
         if due.is_some_and(|at| at <= self.drive.clock.now()) {
             return Ok(Woken::Due);
         }
-        let Self { drive, member, worker, awaiting, moved, unsettled, .. } = self;
+        let closable = self.closable();
+        if !closable.is_empty() {
+            return Ok(Woken::Close(closable));
+        }
+        let tries_again = self.owned.values().any(|owned| owned.held.as_ref().is_some_and(Held::may_pass));
+        let Self { drive, member, worker, awaiting, moved, unsettled, releases, .. } = self;
         let moved = async {
             match moved {
                 Some(moved) => moved.await,
@@ -174,10 +241,16 @@ impl Loop {
                 None => pending().await,
             }
         };
+        let again = async {
+            match releases.next().await {
+                Some(again) => again,
+                None => pending().await,
+            }
+        };
         // Polled last, so whoever watches learns that this loop is idle only when it really is.
         let idle = async {
             if !*unsettled {
-                worker.set(*awaiting);
+                worker.set(*awaiting || tries_again);
                 pending::<()>().await;
             }
             retry::wait(UNSETTLED_AT_REST).await;
@@ -187,7 +260,8 @@ impl Loop {
             () = drive.shutdown.wait() => (Woken::Stop, None),
             // Before the member is, for the same reason.
             () = moved => (Woken::Moved, None),
-            happening = member.next(drive.records_max) => (Woken::Happening(happening?), None),
+            (partition, generation) = again => (Woken::Again(partition, generation), None),
+            happening = member.next(work.most(drive.records_max).max(1)) => (Woken::Happening(happening?), None),
             asleep = wake => (Woken::Due, Some(asleep)),
             () = idle => (Woken::Moved, None),
         };
@@ -197,15 +271,38 @@ impl Loop {
         Ok(woken)
     }
 
+    /// What has happened by now, without waiting for it.
+    async fn at_hand(&mut self) -> Result<Option<Happening>, TopicError> {
+        let most = self.drive.records_max;
+        let more = async {
+            tokio::select! {
+                biased;
+                more = self.member.more(&[], most) => more,
+                () = retry::wait(BETWEEN) => Ok(None),
+            }
+        };
+        if let Some(batch) = more.await? {
+            return Ok(Some(Happening::Records(batch)));
+        }
+        // A partition may be about to go elsewhere, too.
+        self.member.next(most).now_or_never().transpose()
+    }
+
+    /// The next instant for which somebody has to note how far a partition is to be read.
+    fn next_due(&self, work: &dyn Work) -> Option<i64> {
+        self.owned.iter().filter_map(|(partition, owned)| owned.due(*partition, work)).min()
+    }
+
     /// Partitions that have been read as far as they must be for their closing.
     fn closable(&self) -> Vec<(u32, i64)> {
-        let closable = self.owned.iter().filter_map(|(partition, owned)| {
-            let (at, target) = owned.closing.as_ref()?;
-            let positions = self.member.positions(*partition);
-            let read =
-                target.iter().all(|(topic, end)| positions.iter().any(|(t, p)| t == topic && p >= end));
-            read.then_some((*partition, *at))
-        });
+        let closable =
+            self.owned.iter().filter(|(_, owned)| !owned.waits()).filter_map(|(partition, owned)| {
+                let (at, target) = owned.closing.as_ref()?;
+                let positions = self.member.positions(*partition);
+                let read =
+                    target.iter().all(|(topic, end)| positions.iter().any(|(t, p)| t == topic && p >= end));
+                read.then_some((*partition, *at))
+            });
         closable.collect()
     }
 
@@ -214,18 +311,22 @@ impl Loop {
             Woken::Stop => Ok(()),
             Woken::Due => self.note_due(work).await,
             Woken::Moved => self.commit_moved(work).await,
-            Woken::Close(partitions) => self.close(&partitions, work).await,
+            Woken::Close(partitions) => self.close(partitions, work).await,
             Woken::Happening(Happening::Assigned(partitions)) => self.assigned(partitions, work).await,
             Woken::Happening(Happening::Revoked(partitions)) => {
                 if partitions.is_empty() {
                     self.moved.get_or_insert_with(|| Box::pin(retry::wait(MOVED)));
+                    return Ok(());
                 }
                 for partition in partitions {
-                    self.owned.remove(&partition);
-                    work.forget(partition);
+                    self.let_go(partition, work);
                 }
+                // Who has lost all of them, to a session that ended on a busy machine, is not done with them: until the
+                // log has said what is theirs now, nobody knows what is due.
+                self.awaiting |= self.owned.is_empty();
                 Ok(())
             }
+            Woken::Again(partition, generation) => self.try_again(partition, generation, work).await,
             Woken::Happening(Happening::Records(batch)) => self.read(batch, work).await,
         }
     }
@@ -233,7 +334,7 @@ impl Loop {
     async fn assigned(&mut self, partitions: Vec<(u32, u64)>, work: &mut dyn Work) -> anyhow::Result<()> {
         let Self { drive, member, owned, .. } = self;
         let keeps = drive.membership.state.is_some();
-        let (member, shutdown) = (&**member, &drive.shutdown);
+        let (member, shutdown, mut failed) = (&**member, &drive.shutdown, Vec::new());
         let states = stream::iter(partitions).map(|(partition, generation)| async move {
             let state = async { if keeps { member.restore(partition).await } else { Ok(Vec::new()) } };
             (partition, generation, or_stop(shutdown, state).await)
@@ -241,9 +342,14 @@ impl Loop {
         let mut states = states.buffered(RESTORED_AT_ONCE);
         while let Some((partition, generation, state)) = states.next().await {
             let Some(state) = state? else { return Ok(()) };
-            work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
-            let (closing, committed, unsettled) = (None, Offsets::new(), false);
-            owned.insert(partition, Owned { generation, closing, committed, unsettled });
+            owned.insert(partition, Owned::new(generation));
+            if let Err(error) = held::restored(work, partition, state) {
+                failed.push((partition, error));
+            }
+        }
+        drop(states);
+        for (partition, error) in failed {
+            self.hold(partition, &error, Doing::Remembering, work);
         }
         self.awaiting = false;
         Ok(())
@@ -253,8 +359,7 @@ impl Loop {
     async fn note_due(&mut self, work: &dyn Work) -> anyhow::Result<()> {
         let now = self.drive.clock.now();
         let is_due = |(partition, owned): (&u32, &Owned)| {
-            let due = work.due(*partition).is_some_and(|due| due <= now);
-            (owned.closing.is_none() && due).then_some(*partition)
+            owned.due(*partition, work).is_some_and(|due| due <= now).then_some(*partition)
         };
         let due: Vec<u32> = self.owned.iter().filter_map(is_due).collect();
         let member = &*self.member;

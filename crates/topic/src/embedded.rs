@@ -22,9 +22,10 @@ use runtime::Clock;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::port::{
-    Member, Membership, NewRecord, Record, Standing, TopicError, TopicName, TopicSpec, Topics,
+    Member, Membership, NewRecord, Record, Retention, Standing, TopicError, TopicName, TopicSpec, Topics,
 };
 
+mod blank;
 mod book;
 mod declare;
 mod draft;
@@ -175,9 +176,16 @@ impl Topics for Embedded {
     ) -> Result<Vec<Record>, TopicError> {
         let topic = self.engine.book.topic(topic)?;
         // Whoever looks, from wherever, sees what there is.
-        let from = from.max(topic.reach(partition)?.get().0);
-        let stretch = read::stretch(&self.engine.book, &topic, partition, from, most).await?;
-        Ok(stretch.records)
+        let (first, end) = topic.reach(partition)?.get();
+        let mut from = from.max(first);
+        loop {
+            let stretch = read::stretch(&self.engine.book, &topic, partition, from, most).await?;
+            // Where all were emptied it goes on behind them: nothing would mean the end.
+            if !stretch.records.is_empty() || stretch.next >= end || stretch.next == from {
+                return Ok(stretch.records);
+            }
+            from = stretch.next;
+        }
     }
 
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
@@ -211,6 +219,28 @@ impl Topics for Embedded {
         }
         let topics = topics.to_vec();
         self.engine.ask(|answer| Request::Remove { topics, answer }).await?
+    }
+
+    async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
+        if records.is_empty() {
+            return Ok(true);
+        }
+        let mut places = Vec::with_capacity(records.len());
+        for (topic, partition, offset) in records {
+            places.push((self.engine.book.topic(topic)?, *partition, *offset));
+        }
+        self.engine.ask(|answer| Request::Blank { places, answer }).await??;
+        let tables = self.engine.book.tables()?;
+        let scrubbed = tokio::task::spawn_blocking(move || blank::scrub(&tables)).await;
+        scrubbed.unwrap_or_else(|error| Err(TopicError::Broken(format!("a writer ended: {error}"))))?;
+        Ok(true)
+    }
+
+    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
+        Ok(match self.engine.book.topic(topic)?.retention() {
+            Retention::Compacted => None,
+            Retention::Milliseconds(ms) => Some(ms.saturating_add(trim::EVERY_MS)),
+        })
     }
 
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {

@@ -58,6 +58,14 @@ pub enum Lie {
     OverlooksMembers,
     /// Ends restoring a record too early, as one does who trusts a lagging end.
     MissesLast,
+    /// Says that records are emptied, and leaves them.
+    BlanksNothing,
+    /// Empties the one behind as well.
+    BlanksTheNext,
+    /// Tells of half of the time that records stay.
+    LivesShort,
+    /// Tells of an end of what has none.
+    LivesEnd,
     /// Restores what a key was at first.
     RestoresStale,
     /// Restores other partitions' keys as well.
@@ -76,6 +84,8 @@ pub enum Lie {
     StaleEnds,
     /// Stays where it is when it should go back.
     IgnoresRewind,
+    /// Hands out records of a partition that is held.
+    IgnoresHold,
     /// Hands out records of partitions that it never assigned.
     SwallowsAssigned,
     /// Hands out more than was asked for.
@@ -123,6 +133,10 @@ impl Lie {
         (Self::ForgetsTombstones, &["a tombstone takes away"]),
         (Self::KeepsRemoved, &["taken away"]),
         (Self::RemembersCommits, &["begun anew"]),
+        (Self::BlanksNothing, &["emptied"]),
+        (Self::BlanksTheNext, &["emptied"]),
+        (Self::LivesShort, &["lives are told"]),
+        (Self::LivesEnd, &["lives are told"]),
         (Self::OverlooksMembers, &["members are known"]),
         (Self::MissesLast, &["state is complete"]),
         (Self::RestoresStale, &["state is the latest"]),
@@ -134,6 +148,7 @@ impl Lie {
         (Self::PositionsAhead, &["positions tell"]),
         (Self::StaleEnds, &["ends are those of now"]),
         (Self::IgnoresRewind, &["rewound to the commit"]),
+        (Self::IgnoresHold, &["held alone"]),
         (Self::SwallowsAssigned, &["assigned, then handed out"]),
         (Self::HandsOutMore, &["as many as asked for"]),
         (Self::LosesDropped, &["dropped half-way"]),
@@ -289,6 +304,30 @@ impl Topics for Lying {
             _ => {}
         }
         self.inner.remove(topics).await
+    }
+
+    async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
+        self.flush().await?;
+        match self.lie {
+            Some(Lie::BlanksNothing) => return Ok(true),
+            Some(Lie::BlanksTheNext) => {
+                let next = |(topic, partition, offset): &(TopicName, u32, u64)| {
+                    [(topic.clone(), *partition, *offset), (topic.clone(), *partition, offset + 1)]
+                };
+                return self.inner.blank(&records.iter().flat_map(next).collect::<Vec<_>>()).await;
+            }
+            _ => {}
+        }
+        self.inner.blank(records).await
+    }
+
+    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
+        self.flush().await?;
+        match self.lie {
+            Some(Lie::LivesShort) => Ok(self.inner.life(topic).await?.map(|life| life / 2)),
+            Some(Lie::LivesEnd) => Ok(Some(i64::MAX)),
+            _ => self.inner.life(topic).await,
+        }
     }
 
     async fn join(&self, mut membership: Membership) -> Result<Box<dyn Member>, TopicError> {

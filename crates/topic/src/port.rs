@@ -138,8 +138,8 @@ pub enum TopicError {
     /// Try again: nothing is wrong with the request.
     #[error("the log is busy: {0}")]
     Busy(String),
-    /// There is no room on the disk.
-    #[error("the log's disk is full: {0}")]
+    /// There is no room on the disk, or no file can be opened: it goes away by itself.
+    #[error("the log has no room: {0}")]
     Full(String),
     /// The request itself is wrong: an unknown topic, a different partition count.
     #[error("{0}")]
@@ -170,6 +170,12 @@ pub trait Topics: Send + Sync + fmt::Debug {
     /// Creates what is missing; a topic that exists with another partition count is refused.
     async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError>;
 
+    /// What topics that are there lack of what our promises rest on, in lines for whoever runs the house: what is
+    /// there, what is needed, and how to mend it. Nothing where nobody else can make topics.
+    async fn unfit(&self, _specs: &[TopicSpec]) -> Result<Vec<String>, TopicError> {
+        Ok(Vec::new())
+    }
+
     /// Appends records; all are durable when it returns. Order is kept within a partition.
     async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError>;
 
@@ -182,6 +188,12 @@ pub trait Topics: Send + Sync + fmt::Debug {
         from: u64,
         most: usize,
     ) -> Result<Vec<Record>, TopicError>;
+
+    /// When the first record of a partition from an offset on was appended, if there is one. What it says nobody needs
+    /// to be able to read.
+    async fn appended(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
+        Ok(self.read(topic, partition, from, 1).await?.first().map(|record| record.appended))
+    }
 
     /// The first and the next offset of each partition of a topic.
     async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError>;
@@ -205,6 +217,21 @@ pub trait Topics: Send + Sync + fmt::Debug {
         Err(TopicError::Refused(format!("this log takes no topics away, also not {topics:?}")))
     }
 
+    /// Empties single records, by topic, partition and offset: nobody is handed them any more, and the offsets of all
+    /// others stay. When it returns `true`, what they held is in no file any more, and neither is what compaction took
+    /// away before. `false`: this log can do no such thing, and they end when their topic's retention ends them. Of a
+    /// compacted topic nothing is emptied so: there a key is taken away by a record without value. Of no records at all it
+    /// only says whether it can.
+    async fn blank(&self, _records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
+        Ok(false)
+    }
+
+    /// How old a record of a topic may become, in milliseconds, until nobody is handed it and its age has it removed.
+    /// Nothing where age removes none, or where the log cannot tell.
+    async fn life(&self, _topic: &str) -> Result<Option<i64>, TopicError> {
+        Ok(None)
+    }
+
     /// Joins a group.
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError>;
 }
@@ -217,7 +244,7 @@ pub trait Member: Send + Sync {
     async fn next(&mut self, most: usize) -> Result<Happening, TopicError>;
 
     /// Records of a partition other than these, if some are there already: for one who has just been handed some and
-    /// takes several turns at once. A log may always say that there are none.
+    /// takes several turns at once. A log may always say that there are none. Safe to drop half-way.
     async fn more(&mut self, _but: &[u32], _most: usize) -> Result<Option<Batch>, TopicError> {
         Ok(None)
     }
@@ -245,6 +272,10 @@ pub trait Member: Send + Sync {
         outcomes
     }
 
-    /// Positions go back to the committed offsets; what was handed out since comes again.
+    /// Hands out nothing more of a partition that cannot go on for now, until it is rewound. It stays this member's,
+    /// and the others go on.
+    fn hold(&mut self, partition: u32);
+
+    /// Positions go back to the committed offsets; what was handed out since comes again. Ends a hold.
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError>;
 }

@@ -242,6 +242,17 @@ impl Topics for Rough {
         self.die(crash, Crash::After)
     }
 
+    async fn blank(&self, records: &[(TopicName, u32, u64)]) -> Result<bool, TopicError> {
+        let crash = self.dies("blank", 0)?;
+        let blanked = self.while_alive(self.inner.blank(records)).await??;
+        self.die(crash, Crash::After)?;
+        Ok(blanked)
+    }
+
+    async fn life(&self, topic: &str) -> Result<Option<i64>, TopicError> {
+        self.while_alive(self.inner.life(topic)).await?
+    }
+
     async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
         self.alive()?;
         let inner = self.while_alive(self.inner.join(membership.clone())).await??;

@@ -39,6 +39,12 @@ pub enum Inbox {
         surface: Arc<str>,
         at: Millis,
     },
+    /// The person was erased: what is remembered of them goes.
+    Erased {
+        tenant: Tenant,
+        person: Person,
+        at: Millis,
+    },
 }
 
 /// What a person did to entries. The marks were written before this is said.
@@ -65,7 +71,8 @@ impl Inbox {
             Self::Fact(Fact::Follow(follow)) => (&follow.tenant, &follow.person),
             Self::Fact(Fact::Profile { tenant, person, .. })
             | Self::ByHand { tenant, person, .. }
-            | Self::Seen { tenant, person, .. } => (tenant, person),
+            | Self::Seen { tenant, person, .. }
+            | Self::Erased { tenant, person, .. } => (tenant, person),
             Self::Feedback(feedback) => (&feedback.tenant, &feedback.person),
             Self::Delivery(delivery) => (&delivery.tenant, &delivery.person),
         }
@@ -75,8 +82,9 @@ impl Inbox {
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("inbox", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 5] = [
+const SCHEMAS: [&str; 6] = [
     include_str!("../../../schemas/inbox.avsc"),
+    include_str!("../../../schemas/old/inbox.5.avsc"),
     include_str!("../../../schemas/old/inbox.4.avsc"),
     include_str!("../../../schemas/old/inbox.3.avsc"),
     include_str!("../../../schemas/old/inbox.2.avsc"),
@@ -99,6 +107,7 @@ enum BodyDto<'a> {
     Delivery(Box<DeliveryDto<'a>>),
     Release(ReleaseDto<'a>),
     Seen(SeenDto<'a>),
+    Erased(ErasedDto<'a>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -153,6 +162,14 @@ struct SeenDto<'a> {
     at: i64,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "erased")]
+struct ErasedDto<'a> {
+    tenant: Text<'a>,
+    person: Text<'a>,
+    at: i64,
+}
+
 pub fn encode(inbox: &Inbox) -> Result<Vec<u8>, WireError> {
     CODEC.encode(&InboxDto::of(inbox))
 }
@@ -186,6 +203,11 @@ impl<'a> InboxDto<'a> {
                 surface: Text::Borrowed(surface),
                 at: at.0,
             }),
+            Inbox::Erased { tenant, person, at } => BodyDto::Erased(ErasedDto {
+                tenant: tenant.as_str().into(),
+                person: person.as_str().into(),
+                at: at.0,
+            }),
         };
         Self { body }
     }
@@ -214,6 +236,9 @@ impl<'a> InboxDto<'a> {
                 surface: surface.as_ref().into(),
                 at: Millis(at),
             },
+            BodyDto::Erased(ErasedDto { tenant, person, at }) => {
+                Inbox::Erased { tenant: Tenant::new(&tenant)?, person: Person::new(&person)?, at: Millis(at) }
+            }
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Keys of records. A name holds no control character, so a zero byte keeps tenant and name apart.
 
+use sha2::{Digest as _, Sha256};
+
 use model::{Person, SubjectRef, Tenant};
 
 use crate::codec::Undecodable;
@@ -7,6 +9,12 @@ use crate::codec::Undecodable;
 /// The key of a record about a person: `inbox`, `windows`, `ready`.
 pub fn person(tenant: &Tenant, person: &Person) -> Vec<u8> {
     join(tenant, person.as_str())
+}
+
+/// A person in few letters, for logs: the same for the same person, and no name.
+pub fn print(tenant: &Tenant, name: &Person) -> String {
+    let hash = Sha256::digest(person(tenant, name));
+    hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The key of a record about a subject: `events`, `slices`.

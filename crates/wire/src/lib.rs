@@ -3,7 +3,8 @@
 //! [`topics`] names the topics and [`key`] makes their records' keys. Then one file a record: [`change`]
 //! (and [`cloud`], the same as JSON) is what comes in, [`event`] what was admitted, [`mod@slice`] a part of a
 //! large audience, [`pending`] the announcements, [`inbox`] all that concerns one person, [`window`] what is
-//! remembered of them, [`ready`] what is due, [`quarantined`] what could not be used. Each has `encode` and
+//! remembered of them, [`ready`] what is due, [`quarantined`] what could not be used, [`erasure`] how far it is to
+//! forget somebody. Each has `encode` and
 //! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries,
 //! and [`verp`] what its return path does. [`returned`] is what came back, for readers outside.
 //!
@@ -49,6 +50,8 @@ pub mod pending;
 pub mod window;
 
 pub mod archive;
+pub mod erasure;
+pub mod note;
 pub mod quarantined;
 pub mod ready;
 pub mod replay;
@@ -64,6 +67,7 @@ mod tests;
 pub use cloud::{Cloud, CloudError, CloudPerson};
 pub use codec::{LIST_MAX, RECORD_BYTES_MAX, Undecodable, WireError};
 pub use inbox::{Did, Feedback, Inbox};
+pub use note::{Note, TakenUp};
 pub use pending::{Announcement, Pending};
 pub use quarantined::{Quarantined, Unusable};
 pub use returned::Returned;

@@ -118,6 +118,13 @@ pub fn encode(record: &Quarantined) -> Result<Vec<u8>, WireError> {
     CODEC.encode(&QuarantinedDto::of(record))
 }
 
+/// Key and value of a record put aside, as they go on the topic. The key is cut as it is within the value: one that
+/// somebody else wrote may be longer than any log of ours takes.
+pub fn keyed(record: &Quarantined) -> Result<(Vec<u8>, Vec<u8>), WireError> {
+    let key = record.key.get(..KEY_BYTES_KEPT).unwrap_or(&record.key).to_vec();
+    Ok((key, encode(record)?))
+}
+
 pub fn decode(bytes: &[u8]) -> Result<Quarantined, Undecodable> {
     CODEC.decode::<QuarantinedDto<'_>>(bytes)?.model()
 }

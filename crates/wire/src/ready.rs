@@ -6,13 +6,14 @@ use std::sync::LazyLock;
 use model::{
     Day, Millis, Person, PlanName, ReadyId, SubjectRef, Tenant,
     badge::Unseen,
+    limits::{ID_BYTES_MAX, READY_ENTRIES_MAX, READY_REASONS_MAX},
     ready::{Ready, ReadyEntry},
 };
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::Fixed,
-    codec::{Codec, Undecodable, WireError},
+    codec::{Codec, RECORD_BYTES_MAX, Undecodable, WireError},
     list,
     parts::{ChannelDto, EntryKeyDto, HookDto, ReasonDto, Text, channel, entry_key, ready_id, to_channel},
 };
@@ -26,6 +27,11 @@ const SCHEMAS: [&str; 4] = [
     include_str!("../../../schemas/old/ready.2.avsc"),
     include_str!("../../../schemas/old/ready.1.avsc"),
 ];
+
+/// The longest entry: its key and subject, and reasons with two names each. A Ready that comes back in the inbox is a
+/// little larger than it was.
+const ENTRY_BYTES_MAX: usize = 64 + ID_BYTES_MAX + READY_REASONS_MAX * (2 * ID_BYTES_MAX + 32);
+const _: () = assert!(READY_ENTRIES_MAX * ENTRY_BYTES_MAX < RECORD_BYTES_MAX / 8 * 7);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "ready")]

@@ -37,7 +37,9 @@ pub struct Again {
 impl Again {
     /// What the headers of a record say; nothing of a record that is there for the first time.
     pub fn of(headers: &[(String, Vec<u8>)]) -> Option<Self> {
-        let replay = String::from_utf8_lossy(find(headers, REPLAY)?).into();
+        // Whoever can write to a topic can write this too, and it goes on with whatever comes of the record.
+        let said = find(headers, REPLAY)?;
+        let replay = String::from_utf8_lossy(said.get(..REPLAY_BYTES_MAX).unwrap_or(said)).into();
         Some(Self { replay, is_quiet: find(headers, QUIET).is_some() })
     }
 
@@ -91,6 +93,8 @@ pub fn place(headers: &[(String, Vec<u8>)], partition: u32, offset: u64) -> Stri
     said.filter(is_place).map_or_else(|| format!("{partition}-{offset}"), str::to_owned)
 }
 
+/// More than any replay's id has.
+const REPLAY_BYTES_MAX: usize = 128;
 /// Two numbers and what is between them.
 const PLACE_BYTES_MAX: usize = 32;
 

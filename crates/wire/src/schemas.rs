@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::{
     change,
     codec::{Codec, HEADER_BYTES, WireError, header_of, shortened},
-    event, inbox, pending, quarantined, ready, replay, returned, slice, topics, window,
+    erasure, event, inbox, note, pending, quarantined, ready, replay, returned, slice, topics, window,
 };
 
 /// Bytes of a schema of others.
@@ -94,7 +94,7 @@ impl Bundled {
 }
 
 /// The schema of each topic.
-pub fn all() -> [Bundled; 10] {
+pub fn all() -> [Bundled; 12] {
     let bundled = |topic, text, codec| Bundled { topic, text, codec };
     [
         bundled(topics::CHANGES, include_str!("../../../schemas/change.avsc"), &change::CODEC),
@@ -107,6 +107,8 @@ pub fn all() -> [Bundled; 10] {
         bundled(topics::RETURNS, include_str!("../../../schemas/returned.avsc"), &returned::CODEC),
         bundled(topics::QUARANTINE, include_str!("../../../schemas/quarantined.avsc"), &quarantined::CODEC),
         bundled(topics::REPLAYS, include_str!("../../../schemas/replay.avsc"), &replay::CODEC),
+        bundled(topics::HOUSE, include_str!("../../../schemas/note.avsc"), &note::CODEC),
+        bundled(topics::ERASURES, include_str!("../../../schemas/erasure.avsc"), &erasure::CODEC),
     ]
 }
 

@@ -23,10 +23,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    Cloud, Quarantined, Undecodable, Unusable, change, change::ChangeDto, codec::Codec, event,
-    event::EventDto, fingerprint, inbox, inbox::InboxDto, key, pending, pending::PendingDto, quarantined,
-    quarantined::QuarantinedDto, ready, ready::ReadyDto, replay, returned, returned::ReturnedDto, slice,
-    slice::SliceDto, topics, window, window::WindowDto,
+    Cloud, Quarantined, Undecodable, Unusable, change, change::ChangeDto, codec::Codec, erasure,
+    erasure::ErasureDto, event, event::EventDto, fingerprint, inbox, inbox::InboxDto, key, note,
+    note::NoteDto, pending, pending::PendingDto, quarantined, quarantined::QuarantinedDto, ready,
+    ready::ReadyDto, replay, returned, returned::ReturnedDto, slice, slice::SliceDto, topics, window,
+    window::WindowDto,
 };
 
 fn schemas() -> PathBuf {
@@ -116,7 +117,9 @@ fn samples() -> Vec<Sample> {
         sample("replay", replay::encode(&samples::replay()).unwrap(), describe(samples::replay()), |bytes| {
             replay::decode(bytes).map(describe)
         }),
+        note_sample(),
         returned_sample(),
+        erasure_sample(),
         sample(
             "change",
             change::encode(&samples::change()).unwrap(),
@@ -140,6 +143,28 @@ fn samples() -> Vec<Sample> {
         decode: |bytes| inbox::decode(bytes).map(|inbox| describe(InboxDto::of(&inbox))),
     }));
     all
+}
+
+fn erasure_sample() -> Sample {
+    let erasure = samples::erasure();
+    Sample {
+        schema: "erasure",
+        golden: "erasure".to_owned(),
+        bytes: erasure::encode(&erasure).unwrap(),
+        json: describe(ErasureDto::of(&erasure)),
+        decode: |bytes| erasure::decode(bytes).map(|erasure| describe(ErasureDto::of(&erasure))),
+    }
+}
+
+fn note_sample() -> Sample {
+    let note = samples::note();
+    Sample {
+        schema: "note",
+        golden: "note".to_owned(),
+        bytes: note::encode(&note).unwrap(),
+        json: describe(NoteDto::of(&note)),
+        decode: |bytes| note::decode(bytes).map(|note| describe(NoteDto::of(&note))),
+    }
 }
 
 fn returned_sample() -> Sample {
@@ -468,12 +493,21 @@ fn anything_can_be_put_aside() {
         reason: "ä".repeat(5_000),
         ..samples::quarantined()
     };
-    let back = quarantined::decode(&quarantined::encode(&record).unwrap()).unwrap();
+    let (key, value) = quarantined::keyed(&record).unwrap();
+    assert_eq!(key, record.key[..quarantined::KEY_BYTES_KEPT], "no log takes a key of any length");
+    let back = quarantined::decode(&value).unwrap();
     assert!(back.cut);
     assert_eq!(back.value.unwrap().len(), quarantined::VALUE_BYTES_KEPT);
     assert_eq!(back.key.len(), quarantined::KEY_BYTES_KEPT);
     assert_eq!(back.headers.len(), 16 * 1024 / 301);
     assert!(record.reason.starts_with(&back.reason));
+}
+
+#[test]
+fn what_is_carried_of_the_headers_of_others_has_an_end() {
+    let of_others = vec![("tidings-replay".to_owned(), vec![b'x'; 500_000])];
+    let carried = crate::replay::carried(&of_others);
+    assert_eq!(carried.iter().map(|(_, value)| value.len()).collect::<Vec<_>>(), [128]);
 }
 
 #[test]
@@ -561,7 +595,8 @@ fn records_do_not_pass_for_each_other() {
 #[test]
 fn topics_are_what_the_model_says() {
     for (name, partitions, _) in topics::all(Partitions::USUAL) {
-        let keyed = ![topics::CHANGES, topics::QUARANTINE, topics::RETURNS, topics::REPLAYS].contains(&name);
+        let alone = [topics::QUARANTINE, topics::RETURNS, topics::REPLAYS, topics::HOUSE, topics::ERASURES];
+        let keyed = !alone.contains(&name);
         assert_eq!(partitions == Partitions::USUAL.count(), keyed, "{name}");
     }
 }
@@ -571,18 +606,20 @@ fn schema_text(name: &str) -> String {
 }
 
 /// The schemas, their versions and their fingerprints.
-const VERSIONS: [(&str, u32, &str); 11] = [
+const VERSIONS: [(&str, u32, &str); 13] = [
     ("archive", 3, "2caa1b7131bab888"),
     ("change", 2, "b58d14ad4220fee6"),
+    ("erasure", 1, "0a2a9915a43df08c"),
     ("event", 2, "a5079a780a680505"),
-    ("inbox", 5, "1392bea981970d57"),
+    ("inbox", 6, "c6fa20b3317ff67f"),
+    ("note", 1, "74d68af4456c7992"),
     ("pending", 2, "3f55e1d34764ee68"),
     ("quarantined", 2, "9c279e9c1afb97dd"),
     ("ready", 4, "b6a24bdc13aea8cc"),
     ("replay", 1, "17b5da06036bb539"),
     ("returned", 1, "e24c8d9ab7d74107"),
     ("slice", 1, "ef45482c0dcb8dc7"),
-    ("window", 4, "5f5c691f1cd8d483"),
+    ("window", 5, "158492328cb0b4db"),
 ];
 
 /// Other languages must come to the same fingerprints. These were computed with fastavro 1.13.1.
@@ -731,7 +768,9 @@ fn read_with(schema: &str, codec: &Codec, bytes: &[u8]) -> Result<Value, Undecod
         "quarantined" => describe(codec.decode::<QuarantinedDto<'_>>(bytes)?),
         "change" => describe(codec.decode::<ChangeDto<'_>>(bytes)?),
         "replay" => describe(codec.decode::<replay::Replay>(bytes)?),
+        "note" => describe(codec.decode::<NoteDto<'_>>(bytes)?),
         "returned" => describe(codec.decode::<ReturnedDto<'_>>(bytes)?),
+        "erasure" => describe(codec.decode::<ErasureDto<'_>>(bytes)?),
         _ => unreachable!("{schema}"),
     })
 }

@@ -9,16 +9,19 @@ use std::fmt;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, Mac as _, digest::Key};
-use model::{Channel, Person, PlanName, Tenant};
+use model::{Channel, Day, Person, PlanName, Tenant};
 use sha2::Sha256;
 
 /// Bytes of the secret.
 pub const SECRET_BYTES: usize = 32;
+/// Secrets of before that are still read.
+pub const OLD_SECRETS_MAX: usize = 4;
 /// Characters of a token, at most: three names and a channel of full length.
 pub const TOKEN_CHARS_MAX: usize = 800;
 
-/// The form below. Another form is another number, and old links go on being read.
-const VERSION: u8 = 1;
+/// The forms below. Another form is another number, and old links go on being read: the first one had no day.
+const DAYLESS: u8 = 1;
+const VERSION: u8 = 2;
 /// Bytes of the HMAC.
 const PROOF_BYTES: usize = 32;
 /// What else may ever be signed with this secret begins otherwise.
@@ -32,19 +35,32 @@ pub struct Token {
     /// The plan whose message carried it.
     pub plan: PlanName,
     pub channel: Channel,
+    /// The day of that message, by which it is known how old the right is; older links do not say it.
+    pub day: Option<Day>,
 }
 
-/// What tokens are signed with.
+/// What tokens are signed with, and what they were signed with before.
 #[derive(Clone)]
-pub struct Secret([u8; SECRET_BYTES]);
+pub struct Secret {
+    own: [u8; SECRET_BYTES],
+    /// Read and not signed with: the links of mails that were sent go on.
+    old: Vec<[u8; SECRET_BYTES]>,
+}
 
 impl Secret {
     pub fn new(bytes: [u8; SECRET_BYTES]) -> Self {
-        Self(bytes)
+        Self { own: bytes, old: Vec::new() }
     }
 
-    /// 64 hexadecimal digits.
+    /// 64 hexadecimal digits, and a line of such for each secret of before.
     pub fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.split('\n').map(|line| Self::line(line.strip_suffix('\r').unwrap_or(line)));
+        let own = lines.next()??;
+        let old: Vec<_> = lines.collect::<Option<_>>()?;
+        (old.len() <= OLD_SECRETS_MAX).then_some(Self { own, old })
+    }
+
+    fn line(text: &str) -> Option<[u8; SECRET_BYTES]> {
         let mut bytes = [0; SECRET_BYTES];
         if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
@@ -52,30 +68,34 @@ impl Secret {
         for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
             *byte = u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
         }
-        Some(Self(bytes))
+        Some(bytes)
     }
 
     /// The proof that we said something, for one use of it: each has a domain of its own.
     pub(crate) fn signed(&self, domain: &[u8], of: &[u8]) -> [u8; PROOF_BYTES] {
-        self.proof(domain, of).finalize().into_bytes().into()
+        proof(&self.own, domain, of).finalize().into_bytes().into()
     }
 
-    /// Whether this is the beginning of that proof. Compared in a time that says nothing about where the two differ.
-    pub(crate) fn is_signed(&self, domain: &[u8], of: &[u8], proof: &[u8]) -> bool {
-        self.proof(domain, of).verify_truncated_left(proof).is_ok()
+    /// Whether this is the beginning of that proof, now or before. Compared in a time that says nothing about where the two
+    /// differ.
+    pub(crate) fn is_signed(&self, domain: &[u8], of: &[u8], given: &[u8]) -> bool {
+        let all = std::iter::once(&self.own).chain(&self.old);
+        all.fold(false, |signed, secret| {
+            signed | proof(secret, domain, of).verify_truncated_left(given).is_ok()
+        })
     }
+}
 
-    fn proof(&self, domain: &[u8], of: &[u8]) -> Hmac<Sha256> {
-        // A key is a whole block; HMAC itself fills a shorter one up with zeros.
-        let mut key = Key::<Hmac<Sha256>>::default();
-        for (byte, own) in key.iter_mut().zip(self.0) {
-            *byte = own;
-        }
-        let mut hmac = Hmac::<Sha256>::new(&key);
-        hmac.update(domain);
-        hmac.update(of);
-        hmac
+fn proof(secret: &[u8; SECRET_BYTES], domain: &[u8], of: &[u8]) -> Hmac<Sha256> {
+    // A key is a whole block; HMAC itself fills a shorter one up with zeros.
+    let mut key = Key::<Hmac<Sha256>>::default();
+    for (byte, own) in key.iter_mut().zip(secret) {
+        *byte = *own;
     }
+    let mut hmac = Hmac::<Sha256>::new(&key);
+    hmac.update(domain);
+    hmac.update(of);
+    hmac
 }
 
 impl fmt::Debug for Secret {
@@ -86,12 +106,15 @@ impl fmt::Debug for Secret {
 
 /// The text of a token.
 pub fn sign(token: &Token, secret: &Secret) -> String {
-    let Token { tenant, person, plan, channel } = token;
-    let mut bytes = vec![VERSION];
+    let Token { tenant, person, plan, channel, day } = token;
+    let mut bytes = vec![if day.is_some() { VERSION } else { DAYLESS }];
     for name in [tenant.as_str(), person.as_str(), plan.as_str(), channel.name()] {
         // Names have at most 128 bytes, so that their length is a byte.
         bytes.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
         bytes.extend_from_slice(name.as_bytes());
+    }
+    if let Some(Day(day)) = day {
+        bytes.extend_from_slice(&day.to_be_bytes());
     }
     let proof = secret.signed(DOMAIN, &bytes);
     bytes.extend_from_slice(&proof);
@@ -107,19 +130,21 @@ pub fn read(text: &str, secret: &Secret) -> Option<Token> {
     let (said, proof) = bytes.split_at_checked(bytes.len().checked_sub(PROOF_BYTES)?)?;
     secret.is_signed(DOMAIN, said, proof).then_some(())?;
     let (version, rest) = said.split_first()?;
-    if *version != VERSION {
-        return None;
-    }
     let (tenant, rest) = name(rest)?;
     let (person, rest) = name(rest)?;
     let (plan, rest) = name(rest)?;
     let (channel, rest) = name(rest)?;
-    rest.is_empty().then_some(())?;
+    let day = match (*version, rest) {
+        (DAYLESS, []) => None,
+        (VERSION, rest) => Some(Day(i32::from_be_bytes(rest.try_into().ok()?))),
+        _ => return None,
+    };
     Some(Token {
         tenant: Tenant::new(tenant).ok()?,
         person: Person::new(person).ok()?,
         plan: PlanName::new(plan).ok()?,
         channel: Channel::parse(channel)?,
+        day,
     })
 }
 
@@ -146,14 +171,30 @@ mod tests {
             person: Person::new(person).unwrap(),
             plan: PlanName::new(plan).unwrap(),
             channel: Channel::Email,
+            day: Some(Day(20_780)),
         }
     }
 
     #[test]
     fn a_token_of_today_is_read_for_ever() {
         let text = "AQRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWwMVAxF1FknzKbxfa8PdIiHnmteiphJNBR2UH557HvNfg";
+        let dayless = Token { day: None, ..token("main", "ann", "morning_mail") };
+        assert_eq!(read(text, &secret(7)), Some(dayless.clone()));
+        assert_eq!(sign(&dayless, &secret(7)), text);
+        let text = "AgRtYWluA2Fubgxtb3JuaW5nX21haWwFZW1haWwAAFEsCu7dJwgdFAlXEb0SWNEQlywEL5XW66ZIx0xyRJ114k0";
         assert_eq!(sign(&token("main", "ann", "morning_mail"), &secret(7)), text);
         assert_eq!(read(text, &secret(7)), Some(token("main", "ann", "morning_mail")));
+    }
+
+    #[test]
+    fn what_was_signed_before_is_read() {
+        let lines = ["07".repeat(32), "01".repeat(32), "02".repeat(32)];
+        let rotated = Secret::parse(&lines.join("\n")).unwrap();
+        let token = token("main", "ann", "daily");
+        assert_eq!(sign(&token, &rotated), sign(&token, &secret(7)));
+        for (n, expected) in [(7, true), (1, true), (2, true), (3, false)] {
+            assert_eq!(read(&sign(&token, &secret(n)), &rotated).is_some(), expected, "{n}");
+        }
     }
 
     #[test]
@@ -204,6 +245,9 @@ mod tests {
             &b""[..],
             b"\x01",
             b"\x02\x01a\x01b\x01c\x05email",
+            b"\x02\x01a\x01b\x01c\x05email\0\0\0",
+            b"\x02\x01a\x01b\x01c\x05email\0\0\0\0\0",
+            b"\x03\x01a\x01b\x01c\x05email",
             b"\x01\x01a\x01b\x01c\x05eMail",
             b"\x01\x01a\x01b\x01c\x05email\x00",
             b"\x01\x01a\x01b\x01c\xffemail",
@@ -235,6 +279,12 @@ mod tests {
         check(&"0g".repeat(32), false);
         check(&format!("+1{}", "0f".repeat(31)), false);
         check(&"ß".repeat(32), false);
+        let line = "0f".repeat(32);
+        check(&[line.as_str(); 5].join("\n"), true);
+        check(&[line.as_str(); 2].join("\r\n"), true);
+        check(&[line.as_str(); 6].join("\n"), false);
+        check(&format!("{line}\n"), false);
+        check(&format!("{line}\n0f"), false);
         assert_eq!(format!("{:?}", secret(7)), "Secret(***)");
     }
 }

@@ -25,13 +25,18 @@ pub const RETURNS: &str = "returns";
 pub const QUARANTINE: &str = "quarantine";
 /// What is kept of replays, keyed by their ids; compacted.
 pub const REPLAYS: &str = "replays";
+/// What the house notes of itself: which one it is, which catalogues it took up; compacted.
+pub const HOUSE: &str = "house";
+/// How far erasures are, and their receipts, keyed by person.
+pub const ERASURES: &str = "erasures";
 
-/// Partitions of `changes`: one consumer each, and order only matters within a source.
-pub const CHANGES_PARTITIONS: u32 = 8;
 /// A replay goes back as far as an event may be late, and operators need as long again to decide on one.
 pub const REPLAY_MS: i64 = 14 * DAY_MS;
 /// Somebody looks at the quarantine once a month at the latest.
 pub const QUARANTINE_MS: i64 = 30 * DAY_MS;
+
+/// A receipt can be shown for a year; that somebody was erased is known for ever.
+pub const RECEIPTS_MS: i64 = 365 * DAY_MS;
 
 const _: () = assert!(REPLAY_MS > LATE_MS_MAX + DAY_MS);
 const _: () = assert!(QUARANTINE_MS > REPLAY_MS);
@@ -45,11 +50,12 @@ pub enum Keep {
     Latest,
 }
 
-/// Every topic: name, partitions, what it keeps.
-pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 10] {
+/// Every topic: name, partitions, what it keeps. Nobody is owned by the partitions of `changes`: it is made with as many
+/// as the others, and may have any other count.
+pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 12] {
     let many = partitions.count();
     [
-        (CHANGES, CHANGES_PARTITIONS, Keep::Millis(REPLAY_MS)),
+        (CHANGES, many, Keep::Millis(REPLAY_MS)),
         (EVENTS, many, Keep::Millis(REPLAY_MS)),
         (SLICES, many, Keep::Millis(REPLAY_MS)),
         (INBOX, many, Keep::Millis(REPLAY_MS)),
@@ -59,5 +65,7 @@ pub fn all(partitions: Partitions) -> [(&'static str, u32, Keep); 10] {
         (RETURNS, 1, Keep::Millis(QUARANTINE_MS)),
         (QUARANTINE, 1, Keep::Millis(QUARANTINE_MS)),
         (REPLAYS, 1, Keep::Latest),
+        (HOUSE, 1, Keep::Latest),
+        (ERASURES, 1, Keep::Millis(RECEIPTS_MS)),
     ]
 }

@@ -9,7 +9,7 @@ use model::{
     badge::Badge,
     habit::Habit,
     hold::Held,
-    person::{Act, Owed, PersonRecord, Told, Waiting, Window},
+    person::{Act, Owed, PersonRecord, Told, ToldDate, Waiting, Window},
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +25,9 @@ use crate::{
 pub(crate) static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::new("window", &SCHEMAS));
 
 /// Ours first, then all that were ours before.
-const SCHEMAS: [&str; 4] = [
+const SCHEMAS: [&str; 5] = [
     include_str!("../../../schemas/window.avsc"),
+    include_str!("../../../schemas/old/window.4.avsc"),
     include_str!("../../../schemas/old/window.3.avsc"),
     include_str!("../../../schemas/old/window.2.avsc"),
     include_str!("../../../schemas/old/window.1.avsc"),
@@ -121,6 +122,8 @@ struct WaitingDto<'a> {
 struct DateDto<'a> {
     plan: Text<'a>,
     date: i32,
+    #[serde(with = "list")]
+    keys: Vec<i64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -186,7 +189,7 @@ impl<'a> WindowDto<'a> {
             owed: record.owed.iter().map(OwedDto::of).collect(),
             waiting: record.waiting.iter().map(WaitingDto::of).collect(),
             last_opening: record.last_opening.0,
-            told_on: dates.map(|(plan, date)| DateDto { plan: plan.as_str().into(), date: *date }).collect(),
+            told_on: dates.map(|(plan, told)| DateDto::of(plan, told)).collect(),
             told: record.told.iter().map(ToldDto::of).collect(),
             counted: counted
                 .map(|(cap, at)| CountedDto { cap: Text::Borrowed(cap), at: numbers(at) })
@@ -200,7 +203,7 @@ impl<'a> WindowDto<'a> {
     }
 
     fn model(self) -> Result<(Tenant, Person, PersonRecord), Undecodable> {
-        let dates = self.told_on.iter().map(|told| Ok((PlanName::new(&told.plan)?, told.date)));
+        let dates = self.told_on.iter().map(DateDto::model);
         let counted = self.counted.iter().map(|counted| (counted.cap.as_ref().into(), instants(&counted.at)));
         let seen = self.seen.iter().map(|seen| (seen.surface.as_ref().into(), Millis(seen.at)));
         let record = PersonRecord {
@@ -208,7 +211,7 @@ impl<'a> WindowDto<'a> {
             owed: self.owed.iter().map(OwedDto::model).collect::<Result<_, _>>()?,
             waiting: self.waiting.into_iter().map(WaitingDto::model).collect::<Result<_, _>>()?,
             last_opening: Millis(self.last_opening),
-            told_on: dates.collect::<Result<_, Undecodable>>()?,
+            told_on: dates.collect::<Result<_, _>>()?,
             told: self.told.iter().map(ToldDto::model).collect::<Result<_, _>>()?,
             counted: counted.collect(),
             seen: seen.collect(),
@@ -295,6 +298,17 @@ impl<'a> WaitingDto<'a> {
 
     fn model(self) -> Result<Waiting, Undecodable> {
         Ok(Waiting { at: Millis(self.at), ready: self.ready.model()? })
+    }
+}
+
+impl<'a> DateDto<'a> {
+    fn of(plan: &'a PlanName, told: &ToldDate) -> Self {
+        Self { plan: plan.as_str().into(), date: told.date, keys: told.keys.iter().copied().collect() }
+    }
+
+    fn model(&self) -> Result<(PlanName, ToldDate), Undecodable> {
+        let keys = self.keys.iter().copied().collect();
+        Ok((PlanName::new(&self.plan)?, ToldDate { date: self.date, keys }))
     }
 }
 

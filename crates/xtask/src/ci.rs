@@ -45,7 +45,8 @@ impl Stage {
             Self::Fmt => single(house, &["fmt", "--all", "--check", "--", "-l"]),
             Self::Tidy => tidy::run(house, &[]),
             Self::Clippy => single(house, &workspace(&["clippy", "--all-targets"])),
-            Self::Build => single(house, &workspace(&["build"])),
+            // All targets, as the tests are built: with fewer, what we lean on would be built with fewer features, and twice.
+            Self::Build => single(house, &workspace(&["build", "--all-targets"])),
             Self::Test => lanes::run(house, || ()),
             Self::Doc => single(house, &workspace(&["doc", "--no-deps"])),
             Self::Faults => faults::run(house, &[]),

@@ -28,7 +28,7 @@ auto_bootstrap: false
 auto_snapshot: false
 commitlog_sync: periodic
 commitlog_sync_period: 10s
-memtable_allocation_type: heap_buffers
+memtable_allocation_type: offheap_objects
 concurrent_compactors: 1
 user_defined_functions_enabled: false
 read_request_timeout: 20s
@@ -232,7 +232,8 @@ fn command(folder: &Path, nodes: usize) -> Result<Vec<OsString>> {
         version == JAVA,
         "Cassandra 5 runs on Java {JAVA} and this is {version}: set JAVA_HOME to a Java {JAVA}"
     );
-    let heap = if nodes == 1 { "-Xmx1g" } else { "-Xmx700m" };
+    // A single node is shared by many tests, each with tables of its own, and a table takes half a megabyte with its metrics.
+    let heap = if nodes == 1 { "-Xmx2g" } else { "-Xmx700m" };
     let mut command: Vec<OsString> =
         vec![java.into(), heap.into(), "-Djdk.attach.allowAttachSelf=true".into()];
     for (flag, packages) in [("--add-exports", EXPORTS), ("--add-opens", OPENS)] {

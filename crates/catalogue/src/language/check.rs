@@ -8,8 +8,11 @@ use minijinja::{
 };
 
 use crate::{
-    language::types::{Scope, Type},
-    limits::TAG_WORDS_MAX,
+    language::{
+        growth::Growth,
+        types::{Scope, Type},
+    },
+    limits::{PARTS_MAX, TAG_WORDS_MAX},
 };
 
 /// What is wrong with a text, at a byte of it.
@@ -48,6 +51,7 @@ pub(crate) struct Walk<'a> {
     pub sort: Sort,
     pub findings: Vec<Finding>,
     pub reads: Reads,
+    growth: Growth,
 }
 
 /// Checks a template.
@@ -99,7 +103,8 @@ fn expression(text: &str, scope: &Scope<'_>, sort: Sort, is_condition: bool) -> 
 
 impl<'a> Walk<'a> {
     fn new(text: &'a str, scope: &'a Scope<'a>, sort: Sort) -> Self {
-        Self { text, scope, inner: Vec::new(), sort, findings: Vec::new(), reads: Reads::default() }
+        let (findings, reads) = (Vec::new(), Reads::default());
+        Self { text, scope, inner: Vec::new(), sort, findings, reads, growth: Growth::default() }
     }
 
     pub fn find(&mut self, span: Span, what: impl Into<String>, help: impl Into<Option<String>>) {
@@ -120,9 +125,19 @@ impl<'a> Walk<'a> {
 
     /// The statements of a loop or a `with`: what they set ends with them.
     fn body(&mut self, body: &[ast::Stmt<'_>]) {
-        self.inner.push(BTreeMap::new());
+        self.open(BTreeMap::new());
         self.statements(body);
+        self.close();
+    }
+
+    fn open(&mut self, names: BTreeMap<String, Type>) {
+        self.inner.push(names);
+        self.growth.open();
+    }
+
+    fn close(&mut self) {
         self.inner.pop();
+        self.growth.close();
     }
 
     fn statements(&mut self, statements: &[ast::Stmt<'_>]) {
@@ -138,6 +153,7 @@ impl<'a> Walk<'a> {
             Stmt::EmitRaw(_) => {}
             Stmt::EmitExpr(emit) => {
                 let of = self.expression(&emit.expr);
+                self.grown(&emit.expr);
                 if !of.is_printed() {
                     let help = match &of {
                         Type::List(_) => "`| list` makes a text of a list".to_string(),
@@ -156,16 +172,18 @@ impl<'a> Walk<'a> {
             }
             Stmt::Set(set) => {
                 let of = self.expression(&set.expr);
-                self.bind(&set.target, of);
+                let parts = self.grown(&set.expr);
+                self.bind(&set.target, of, parts);
             }
             Stmt::WithBlock(with) => {
-                self.inner.push(BTreeMap::new());
+                self.open(BTreeMap::new());
                 for (target, value) in &with.assignments {
                     let of = self.expression(value);
-                    self.bind(target, of);
+                    let parts = self.grown(value);
+                    self.bind(target, of, parts);
                 }
                 self.body(&with.body);
-                self.inner.pop();
+                self.close();
             }
             Stmt::SetBlock(s) => self.refuse(s.span(), "a block of `{% set %}`"),
             Stmt::AutoEscape(s) => self.refuse(s.span(), "`{% autoescape %}`"),
@@ -199,19 +217,31 @@ impl<'a> Walk<'a> {
         if each.recursive {
             self.find(each.iter.span(), "a recursive loop is not for texts", None);
         }
-        self.inner.push(BTreeMap::from([("loop".to_string(), loop_type())]));
-        self.bind(&each.target, element);
+        let parts = self.grown(&each.iter);
+        self.open(BTreeMap::from([("loop".to_string(), loop_type())]));
+        self.bind(&each.target, element, parts);
         if let Some(filter) = &each.filter_expr {
             self.expression(filter);
         }
         self.body(&each.body);
-        self.inner.pop();
+        self.close();
         self.body(&each.else_body);
     }
 
-    fn bind(&mut self, target: &ast::Expr<'_>, of: Type) {
+    /// Of how many values one is put together; not of too many, or it is found and counts for one.
+    fn grown(&mut self, value: &ast::Expr<'_>) -> u64 {
+        let parts = self.growth.parts(value);
+        if parts <= PARTS_MAX {
+            return parts;
+        }
+        self.find(value.span(), format!("a value put together from more than {PARTS_MAX} values"), None);
+        1
+    }
+
+    fn bind(&mut self, target: &ast::Expr<'_>, of: Type, parts: u64) {
         match target {
             ast::Expr::Var(var) => {
+                self.growth.bind(var.id, parts);
                 if let Some(inner) = self.inner.last_mut() {
                     inner.insert(var.id.to_string(), of);
                 }

@@ -2,10 +2,11 @@
 //! path is followed through the declared subjects before anything is compiled.
 //!
 //! [`types`] says what there is, [`words`] lists filters and tests with their types, [`check`] walks a
-//! text, [`scope`] says what a text of each sort may read.
+//! text, [`scope`] says what a text of each sort may read, [`growth`] how large it can make a value.
 
 mod check;
 mod expression;
+mod growth;
 mod scope;
 mod types;
 mod words;

@@ -1,5 +1,7 @@
 //! Slips in how a plan paces itself, in what holds it, and in surfaces and caps.
 
+use super::{GOOD, MJML, messages, parse_with, said};
+
 const CLOSE: &str =
     "    close: {daily: \"09:00\", zone: person, spread: 1h30m}\n    look_back: 14d\n    at_least: 2\n";
 
@@ -23,6 +25,8 @@ pub(super) const PACES: &[(&str, &str)] = &[
         "close: at_once\n    key: title",
         "28:10: `title` is no part of a key; a key is of `kind`, `subject`, `actor` and fields, such as `subject.author`",
     ),
+    ("close: at_once\n    key: [kind, subject, actor]", "fine"),
+    ("close: at_once\n    key: [kind, actor, kind]", "28:24: `kind` is there twice"),
     ("close: {after: 1h}\n    entries: 5\n    first: alone", "fine"),
     (
         "close: {after: 1h}\n    first: allone",
@@ -52,12 +56,58 @@ pub(super) const PACES: &[(&str, &str)] = &[
     ),
     ("close: at_once\n    at_least: 2", "28:15: `at_least` has no meaning where each goes at once"),
     ("close: {after: 1h}\n    at_least: 2\n    below: ended", "fine"),
+    ("close: {after: 1h}\n    at_least: 13", "fine"),
+    (
+        "close: {after: 1h}\n    at_least: 14",
+        "28:15: `at_least` is 14, and a message has room for 13: nothing is ever told; make room for as many, by `most` \
+         of the sections",
+    ),
+    ("close: at_once\n    rest: {start: 4h}\n    at_least: 2", "fine"),
+    // The sample says a subject once.
+    (
+        "close: {after: 1h}\n    key: [kind, subject]\n    at_least: 2",
+        "29:15: `at_least` is 2, and a window of one subject, which is said once, never holds more than one; leave \
+         `subject` out of the `key`, or say `once_per: event`",
+    ),
+    ("close: {after: 1h}\n    key: [subject]\n    together: true\n    at_least: 2", "fine"),
+    ("close: {after: 1h}\n    key: [kind]\n    at_least: 5", "fine"),
+    (
+        "close: {after: 1h}\n    key: [kind]\n    at_least: 6",
+        "29:15: `at_least` is 6, and a window of `event_near` has room for 5; make room for as many, by `most` of its \
+         section",
+    ),
+    ("close: {after: 1h}\n    key: [kind]\n    together: true\n    at_least: 6", "fine"),
+    ("close: {after: 1h}\n    key: [actor]\n    at_least: 13", "fine"),
     ("close: {after: 1h}\n    below: ended", "28:12: `below` has no meaning without `at_least`"),
     ("close: at_once\n    urgent: yes", "28:13: `urgent` must be true or false, this is a text"),
     (
         "close: at_once\n    urgent: true\n    online: hold",
         "29:13: `online` has no meaning where `urgent` is set: nothing holds it",
     ),
+    (
+        "close: at_once\n    urgent: true\n    quiet: {from: \"22:00\", to: \"08:00\", zone: person}",
+        "29:12: `quiet` has no meaning where `urgent` is set: nothing holds it",
+    ),
+    ("close: {after: 1h}\n    key: [kind]\n    together: true", "fine"),
+    (
+        "close: {after: 1h}\n    together: true",
+        "28:15: `together` has no meaning without a `key`: there is one window",
+    ),
+    (
+        "close: {after: 1h}\n    key: [kind]\n    together: true\n    first: alone",
+        "29:15: `together` has no meaning beside `first`",
+    ),
+    ("close: at_once\n    entries: 2", "28:14: `entries` has no meaning where each goes at once"),
+    (
+        "close: at_once\n    rest: {start: 4h}\n    entries: 2",
+        "29:14: `entries` has no meaning where each goes at once: a rest is over when it is over",
+    ),
+    (
+        "close: {away: 1h30m}\n    online: ended",
+        "28:13: `online` has no meaning beside `away: 1h30m`: who was away for so long is on no surface any more",
+    ),
+    ("close: {away: 30m}\n    online: ended\n    entries: 2", "fine"),
+    ("close: {away: 30m}\n    online: hold\n    first: alone", "fine"),
     ("close: at_once\n    online: {postpone: 20m}", "fine"),
     ("close: at_once\n    online: holt", "28:13: `online` is `hold` or `ended`; did you mean `hold`?"),
     ("close: at_once\n    quiet: {from: \"22:00\", to: \"08:00\", zone: person, then: silent}", "fine"),
@@ -74,7 +124,14 @@ pub(super) const PACES: &[(&str, &str)] = &[
         "28:21: there is no plan `dayly`; did you mean `daily`?",
     ),
     ("close: at_once\n    follows: {plan: daily, wait: 10m}", "28:21: `daily` would follow itself"),
-    ("close: at_once\n    counts_on: [email]", "fine"),
+    ("close: at_once\n    counts_on: [push]", "fine"),
+    ("close: at_once\n    counts_on: push", "fine"),
+    ("close: at_once\n    counts_on: []", "28:16: `counts_on` names no channel"),
+    (
+        "close: at_once\n    counts_on: [push, email]",
+        "28:23: `counts_on` is for other channels: this plan is of `email` itself",
+    ),
+    ("close: at_once\n    counts_on: [push, chat, push]", "28:29: `push` is there twice"),
     ("close: at_once\n    counts_on: [e-mail]", "28:17: there is no channel `e-mail`; did you mean `email`?"),
 ];
 
@@ -101,6 +158,70 @@ pub(super) const TOPS: &[(&str, &str)] = &[
     ),
     ("caps: {few: {most: 3, per: 1h, zone: person}}", "3:38: `zone` has no meaning without `per: day`"),
 ];
+
+/// A calendar, quiet hours that end what is due in them, and whether something is ever told.
+const NIGHTS: &[(&str, &str, bool)] = &[
+    ("daily: \"23:00\", zone: person", "from: \"22:00\", to: \"08:00\", zone: person", false),
+    ("daily: \"09:00\", zone: person", "from: \"22:00\", to: \"08:00\", zone: person", true),
+    ("daily: \"08:00\", zone: person", "from: \"22:00\", to: \"08:00\", zone: person", true),
+    ("daily: \"22:00\", zone: person", "from: \"22:00\", to: \"08:00\", zone: person", false),
+    ("daily: \"07:00\", zone: person, spread: 1h", "from: \"22:00\", to: \"08:00\", zone: person", false),
+    ("daily: \"07:00\", zone: person, spread: 2h", "from: \"22:00\", to: \"08:00\", zone: person", true),
+    ("weekly: \"12:00\", on: [mon, fri], zone: UTC", "from: \"11:00\", to: \"13:00\", zone: UTC", false),
+    // New York and Berlin are five hours apart for three weeks of a year, and six in the others.
+    (
+        "daily: \"17:00\", zone: America/New_York",
+        "from: \"22:00\", to: \"08:00\", zone: Europe/Berlin",
+        false,
+    ),
+    ("daily: \"16:30\", zone: America/New_York", "from: \"22:00\", to: \"08:00\", zone: Europe/Berlin", true),
+    ("daily: \"23:00\", zone: person", "from: \"22:00\", to: \"08:00\", zone: Europe/Berlin", true),
+    (
+        "daily: \"23:00\", zone: person, best: \"07:00-22:00\"",
+        "from: \"22:00\", to: \"08:00\", zone: person",
+        true,
+    ),
+    (
+        "daily: \"23:00\", zone: person, best: \"22:00-07:00\"",
+        "from: \"22:00\", to: \"08:00\", zone: person",
+        false,
+    ),
+];
+
+#[test]
+fn a_calendar_does_not_close_in_hours_that_end_all() {
+    for (close, quiet, is_told) in NIGHTS {
+        let with = |then: &str| {
+            let rules =
+                format!("    close: {{{close}}}\n    look_back: 14d\n    quiet: {{{quiet}, then: {then}}}\n");
+            messages(GOOD, CLOSE, &rules)
+        };
+        let found = with("ended");
+        let is_refused = found.starts_with("29:12: it closes at ")
+            && found.ends_with(
+                ", which is always in these quiet hours, and with `then: ended` nothing is told in them; close at another \
+                 time, or write `then: hold` or `then: silent`",
+            );
+        assert!(if *is_told { found == "fine" } else { is_refused }, "{close} {quiet}: {found}");
+        assert_eq!((with("hold"), with("silent")), ("fine".to_owned(), "fine".to_owned()), "{close}");
+    }
+}
+
+#[test]
+fn who_is_away_is_not_here() {
+    let check = |site: &str, away: &str, is_told: bool| {
+        let text = GOOD.replace(
+            "catalogue: sample\n",
+            &format!("catalogue: sample\nsurfaces: {{site: {site}, app: 1m}}\n"),
+        );
+        let rules = format!("    close: {{away: {away}}}\n    look_back: 14d\n    online: hold\n");
+        let found = said(parse_with(&text.replace(CLOSE, &rules), MJML));
+        assert_eq!(found == "fine", is_told, "{site} {away}: {found}");
+    };
+    check("15m", "30m", false);
+    check("15m", "15m", false);
+    check("15m", "14m", true);
+}
 
 pub(super) fn all() -> Vec<(&'static str, String, &'static str)> {
     let paces = PACES.iter().map(|(rules, said)| {

@@ -92,6 +92,18 @@ fn slips_in_sources_are_found_where_they_are() {
 }
 
 fn tell(source: &str, change: RowChange, row: &Value, before: Option<&Value>, key: &Value) -> String {
+    tell_of(source, change, row, before, key, &Value::Null)
+}
+
+/// The same, with the block in which Debezium says where a row came from.
+fn tell_of(
+    source: &str,
+    change: RowChange,
+    row: &Value,
+    before: Option<&Value>,
+    key: &Value,
+    block: &Value,
+) -> String {
     let catalogue =
         parse_with(&format!("{GOOD}{SOURCES}"), MJML).unwrap_or_else(|problems| panic!("{problems}"));
     let row = Row {
@@ -99,7 +111,7 @@ fn tell(source: &str, change: RowChange, row: &Value, before: Option<&Value>, ke
         row,
         before,
         key,
-        source: &Value::Null,
+        source: block,
         event: &Value::Null,
         topic: "t",
         partition: 1,
@@ -204,6 +216,28 @@ fn rows_become_facts() {
         r#"Profile true {"version":7,"data":{"zone":"Asia/Tokyo","person":"ann"}}"#
     );
     assert_eq!(people(Delete, json!("ann")), "");
+}
+
+#[test]
+fn an_update_without_the_row_before_may_have_moved_a_fact() {
+    use RowChange::{Delete, Insert, Update};
+    let (row, block) = (json!({"user_id": "ann", "author_id": 3, "ended_at": null}), json!({"lsn": 7}));
+    let on = r#"Follow true {"data":{"person":"ann","target":"author:3"}}"#;
+    let refused = "refused whose it was, and of what, this update does not say: \
+        in PostgreSQL the table needs REPLICA IDENTITY FULL, or make both of its key";
+    let check = |change, before: Option<&Value>, key: Value, block: &Value, expected: &str| {
+        let found = tell_of("follows", change, &row, before, &key, block);
+        assert_eq!(found, expected, "{change:?} {before:?} {key} {block}");
+    };
+    let whole = json!({"user_id": "ann", "author_id": 3});
+    check(Update, None, json!({"id": 1}), &block, refused);
+    check(Update, None, json!({"id": 1, "user_id": "ann"}), &block, refused);
+    check(Update, None, whole, &block, on);
+    check(Update, Some(&row), json!({"id": 1}), &block, on);
+    check(Insert, None, json!({"id": 1}), &block, on);
+    check(Delete, None, json!({"id": 1}), &block, &on.replace("true", "false"));
+    // What is no table has no row before: each record is a statement.
+    check(Update, None, json!({"id": 1}), &Value::Null, on);
 }
 
 #[test]

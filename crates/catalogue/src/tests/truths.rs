@@ -294,7 +294,7 @@ fn who_can_be_reached() {
     check(&[], &[], "no address");
     check(&[(profile::EMAIL, None)], &[], "no address");
     check(&[address.clone(), off(true)], &[notes::ERASED], "erased");
-    check(std::slice::from_ref(&address), &[notes::FULL_DAY], "fine");
+    check(std::slice::from_ref(&address), &["full_day"], "fine");
     // What the house notes cannot be said from outside.
     check(&[address.clone(), (notes::ERASED, Some(Value::Flag(true)))], &[], "fine");
     for hook in Hook::ALL {

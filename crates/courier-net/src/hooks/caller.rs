@@ -18,7 +18,7 @@ use crate::{
     fared::{Fared, Judged, sent},
     hosts::{Hosts, Reach},
     http::{Client, Guard, Manner, Times},
-    lane::{Turn, spread},
+    lane::{Closed, Turn, spread},
     ways::Trust,
 };
 
@@ -113,8 +113,8 @@ impl Caller {
         let mut request = request.map_err(|_| refused("no request can be made of it"))?;
         request.headers_mut().extend(headers);
         let pace = self.paces.get(&form.pace_of(&url));
-        let pace = pace.ok_or_else(|| Fared::Later("too many addresses are called".to_owned()))?;
-        let (turn, room) = pace.lane.admit(spread(message.ready)).await.map_err(Fared::Later)?;
+        let pace = pace.ok_or_else(|| Fared::away("too many addresses are called"))?;
+        let (turn, room) = pace.lane.admit(spread(message.ready)).await.map_err(Fared::Closed)?;
         Ok(Prepared { form, turn, room, request, now })
     }
 
@@ -156,7 +156,11 @@ impl Courier for Caller {
         let fared = match self.prepare(message, call).await {
             Err(fared) => fared,
             Ok(_) if !gate.may_go().await => return Ok(Handed::Stopped),
-            Ok(prepared) => self.send(prepared).await,
+            Ok(prepared) => match self.send(prepared).await {
+                // Whoever is called answers for this address alone.
+                Fared::Closed(Closed::Away(why) | Closed::Busy(why)) => Fared::Later(why),
+                fared => fared,
+            },
         };
         Ok(match fared {
             Fared::Accepted => Handed::Accepted,
@@ -166,6 +170,7 @@ impl Courier for Caller {
             }
             Fared::Refused(why) => Handed::Refused(why),
             Fared::Later(why) => Handed::NotNow(why),
+            Fared::Closed(closed) => closed.handed(),
             Fared::Unknown(why) => Handed::Unknown(why),
         })
     }

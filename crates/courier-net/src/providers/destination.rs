@@ -9,7 +9,7 @@ use super::{Letter, Provider};
 use crate::{
     fared::{Fared, sent},
     http::{Client, Manner, Times},
-    lane::{Lane, Width},
+    lane::{Closed, Lane, Width},
     smtp::{Brought, Limits},
     ways::Trust,
 };
@@ -60,7 +60,8 @@ impl Destination {
         match judged.fared {
             Fared::Accepted => Brought::Here(Handed::Accepted),
             Fared::Refused(why) | Fared::Gone(why) => Brought::Here(Handed::Refused(why)),
-            Fared::Later(why) => Brought::Away(why),
+            Fared::Later(why) => Brought::Away(Closed::Away(why)),
+            Fared::Closed(why) => Brought::Away(why),
             Fared::Unknown(why) => Brought::Here(Handed::Unknown(why)),
         }
     }

@@ -98,8 +98,8 @@ impl Service for Apns {
             return Err(Fared::Gone("it is no token of APNs".to_owned()));
         }
         let body = fitting(letter, BYTES_MAX)?;
-        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Later)?;
-        let authorization = self.authorization(letter.now).map_err(Fared::Later)?;
+        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Closed)?;
+        let authorization = self.authorization(letter.now).map_err(|why| Fared::away(&why))?;
         let kind = if letter.push.wordless { "background" } else { "alert" };
         let is_quiet = letter.push.silent || letter.push.wordless;
         let request = Request::post(format!("{}/3/device/{token}", self.root))

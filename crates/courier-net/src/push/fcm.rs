@@ -199,12 +199,12 @@ fn bearer(token: &str) -> Option<HeaderValue> {
 impl Service for Fcm {
     async fn prepare(&self, letter: &Letter<'_>) -> Result<Prepared, Fared> {
         let body = fitting(letter, BYTES_MAX)?;
-        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Later)?;
+        let turn = self.lane.enter(letter.spread).await.map_err(Fared::Closed)?;
         let authorization = match self.authorization(letter.now, None).await {
             Ok(authorization) => authorization,
             Err(Unnamed { why, pause }) => {
                 turn.went(Went::Slow(pause));
-                return Err(Fared::Later(why));
+                return Err(Fared::away(&why));
             }
         };
         let request = Request::post(&self.messages)

@@ -18,7 +18,13 @@ use super::{
     service::{Letter, Service, send},
     web::{self, Web},
 };
-use crate::{fared::Fared, http::Times, lane::spread, pace::is_rate, ways::Trust};
+use crate::{
+    fared::Fared,
+    http::Times,
+    lane::{Closed, spread},
+    pace::is_rate,
+    ways::Trust,
+};
 
 /// By which services pushes go; devices of the others are not reached.
 #[derive(Clone, Debug)]
@@ -138,12 +144,17 @@ impl Courier for Pusher {
 /// Somebody who has it on one device has it.
 fn sum<'a>(fared: impl Iterator<Item = (Platform, &'a Fared)>) -> Handed {
     let (mut unknown, mut later, mut never) = (Vec::new(), Vec::new(), Vec::new());
+    let mut closed: Option<Closed> = None;
     for (platform, fared) in fared {
         let told = |why: &str| format!("{}: {why}", platform.name());
         match fared {
             Fared::Accepted => return Handed::Accepted,
             Fared::Unknown(why) => unknown.push(told(why)),
             Fared::Later(why) => later.push(told(why)),
+            Fared::Closed(why) => {
+                let why = why.clone().named(platform.name());
+                closed = Some(closed.map_or_else(|| why.clone(), |before| before.or(why.clone())));
+            }
             Fared::Refused(why) | Fared::Gone(why) => never.push(told(why)),
         }
     }
@@ -152,6 +163,9 @@ fn sum<'a>(fared: impl Iterator<Item = (Platform, &'a Fared)>) -> Handed {
     }
     if !later.is_empty() {
         return Handed::NotNow(later.join("; "));
+    }
+    if let Some(closed) = closed {
+        return closed.handed();
     }
     if never.is_empty() {
         never.push("there is no device".to_owned());
@@ -170,10 +184,11 @@ pub(super) fn root(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lane;
 
     #[test]
     fn what_becomes_of_a_message_is_the_best_of_its_devices() {
-        use Fared::{Accepted, Gone, Later, Refused, Unknown};
+        use Fared::{Accepted, Closed, Gone, Later, Refused, Unknown};
         let why = || "why".to_owned();
         let check = |fared: &[Fared], expected: Handed| {
             let platforms = Platform::ALL.into_iter().cycle();
@@ -182,6 +197,11 @@ mod tests {
         check(&[Gone(why()), Unknown(why()), Later(why()), Accepted], Handed::Accepted);
         check(&[Gone(why()), Later(why()), Unknown(why())], Handed::Unknown("web: why".to_owned()));
         check(&[Refused(why()), Later(why()), Later(why())], Handed::NotNow("ios: why; web: why".to_owned()));
+        let away = |why: &str| lane::Closed::Away(why.to_owned());
+        let busy = |why: &str| lane::Closed::Busy(why.to_owned());
+        check(&[Refused(why()), Closed(away("why"))], Handed::Away("ios: why".to_owned()));
+        check(&[Closed(busy("why")), Closed(away("why"))], Handed::Busy("android: why".to_owned()));
+        check(&[Closed(away("why")), Later(why())], Handed::NotNow("ios: why".to_owned()));
         check(&[Refused(why()), Gone(why())], Handed::Refused("android: why; ios: why".to_owned()));
         check(&[], Handed::Refused("there is no device".to_owned()));
     }

@@ -61,7 +61,7 @@ pub(super) async fn send(service: &dyn Service, prepared: Prepared, now: i64) ->
     let Prepared { turn, request } = prepared;
     let _room = match turn.room().await {
         Ok(room) => room,
-        Err(why) => return Fared::Later(why),
+        Err(why) => return Fared::Closed(why),
     };
     let first = sent(service.client(), request.clone(), |reply| service.judge(reply, now)).await;
     let judged = match again(service, &first, request, now).await {

@@ -127,10 +127,9 @@ impl Service for Web {
         let body = encrypt::encrypt(&text, &keys)
             .map_err(|_| Fared::Gone("it is no subscription: a key that is none".to_owned()))?;
         let origin = url.origin().ascii_serialization();
-        let host =
-            self.hosts.get(&origin).ok_or_else(|| Fared::Later("there are too many services".to_owned()))?;
-        let turn = host.lane.enter(letter.spread).await.map_err(Fared::Later)?;
-        let unsigned = || Fared::Later("there is no signature".to_owned());
+        let host = self.hosts.get(&origin).ok_or_else(|| Fared::away("there are too many services"))?;
+        let turn = host.lane.enter(letter.spread).await.map_err(Fared::Closed)?;
+        let unsigned = || Fared::away("there is no signature");
         let authorization = self.authorization(&host, &origin, letter.now).ok_or_else(unsigned)?;
         let request = Request::post(url.as_str())
             .header(AUTHORIZATION, authorization)

@@ -154,7 +154,7 @@ impl Connection {
             // Between two mails a server may close: another connection finds out what it thinks of this one.
             Err(_) if !is_first => return Err(Stale),
             Ok(replies) if !is_first && replies.first().is_some_and(Reply::is_goodbye) => return Err(Stale),
-            Err(broken) => return Ok(lost(Handed::NotNow(broken.0))),
+            Err(broken) => return Ok(lost(Handed::Away(broken.0))),
             Ok(replies) => {
                 let no = replies.iter().enumerate().find(|(_, reply)| reply.meaning() != Meaning::Yes);
                 if let Some((place, no)) = no {
@@ -176,7 +176,7 @@ impl Connection {
         match self.ask("DATA\r\n").await {
             Ok(reply) if reply.code == 354 => Ok(self.hand(letter).await),
             Ok(reply) => Ok(self.refused(&reply, letter).await),
-            Err(broken) => Ok(lost(Handed::NotNow(broken.0))),
+            Err(broken) => Ok(lost(Handed::Away(broken.0))),
         }
     }
 
@@ -217,6 +217,7 @@ impl Connection {
     /// The mail itself. It is on its way for good from the moment at which its last line begins to go out.
     async fn hand(&mut self, letter: &Letter<'_>) -> Carried {
         if let Err(broken) = self.wire.say_mail(letter.bytes, self.times.mail).await {
+            // It may be this very mail that it breaks off at.
             return lost(Handed::NotNow(broken.0));
         }
         let ended = async {
@@ -259,6 +260,8 @@ fn verdict(reply: &Reply, letter: &Letter<'_>) -> Handed {
     let told = reply.told(letter.to);
     match reply.meaning() {
         Meaning::Never => Handed::Refused(told),
+        // It leaves, whatever mail this is.
+        _ if reply.is_goodbye() => Handed::Away(told),
         _ => Handed::NotNow(told),
     }
 }

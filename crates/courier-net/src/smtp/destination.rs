@@ -14,7 +14,7 @@ use super::{
     settings::Server,
 };
 use crate::{
-    lane::{Lane, Width},
+    lane::{Closed, Lane, Width},
     pace::{Ramp, Went},
 };
 
@@ -54,7 +54,7 @@ pub(crate) enum Brought {
     /// It did: the gate may have been asked, and nobody else may be given this mail.
     Here(Handed),
     /// It did not, for this reason: another one may be asked.
-    Away(String),
+    Away(Closed),
 }
 
 #[derive(Debug)]
@@ -106,12 +106,15 @@ impl Destination {
         }
         let mut connection = match Connection::open(&self.server).await {
             Ok(connection) => connection,
-            Err(unopened) => return (Brought::Away(self.told(&unopened)), Went::Slow(None)),
+            Err(unopened) => return (Brought::Away(Closed::Away(self.told(&unopened))), Went::Slow(None)),
         };
         match connection.carry(letter, gate).await {
             Ok(carried) => self.brought(connection, carried).await,
             // A new connection is never stale.
-            Err(_) => (Brought::Away("it closes at once".to_owned()), Went::Slow(None)),
+            Err(_) => {
+                let why = "it closes at once".to_owned();
+                (Brought::Away(Closed::Away(why)), Went::Slow(None))
+            }
         }
     }
 

@@ -41,7 +41,8 @@ impl Order {
             Request::Ehlo { .. } => Self::Hello { is_extended: true },
             Request::Helo { .. } => Self::Hello { is_extended: false },
             Request::Mail { from } => {
-                Self::From { address: from.address.into_owned(), size: from.size, flags: from.flags }
+                let size = stated_size(line).unwrap_or(from.size);
+                Self::From { address: from.address.into_owned(), size, flags: from.flags }
             }
             Request::Rcpt { to } => Self::To(to.address.into_owned()),
             Request::Data => Self::Data,
@@ -52,6 +53,15 @@ impl Order {
             _ => Self::Unoffered,
         }
     }
+}
+
+/// The `SIZE=` of a line where it is a number; one with too many digits for a number is the largest there is, where the
+/// library reads only the digits that fit.
+fn stated_size(line: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(line).ok()?.to_ascii_uppercase();
+    let digits = text.split_ascii_whitespace().rev().find_map(|word| word.strip_prefix("SIZE="))?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]
@@ -68,6 +78,9 @@ mod tests {
         check("MAIL FROM:<>\r\n", from("", 0, 0));
         let both = MAIL_BODY_8BITMIME | MAIL_SMTPUTF8;
         check("MAIL FROM:<a@b.example> SIZE=12 BODY=8BITMIME SMTPUTF8\r\n", from("a@b.example", 12, both));
+        let huge = "MAIL FROM:<a@b.example> SIZE=99999999999999999999999\r\n";
+        check(huge, from("a@b.example", usize::MAX, 0));
+        check("MAIL FROM:<a@b.example> size=7\r\n", from("a@b.example", 7, 0));
         check("RCPT TO:<b-1@c.example>\r\n", Order::To("b-1@c.example".to_owned()));
         check("DATA\r\n", Order::Data);
         check("RSET\r\n", Order::Reset);

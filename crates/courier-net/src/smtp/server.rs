@@ -4,11 +4,12 @@
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use courier::apart;
+use listener::{Guest, Limits, Listener};
 use runtime::Shutdown;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
+    net::TcpStream,
     task::JoinSet,
     time::timeout,
 };
@@ -67,64 +68,68 @@ pub trait Mailbox: Send + Sync {
 pub struct Bounds {
     pub mail_bytes: usize,
     pub recipients: usize,
-    /// Connections at the same time. Who comes then waits to be greeted.
+    /// Connections at the same time, and of one address of a client. Who comes then is told to come again.
     pub connections: usize,
-    /// How long a step may take.
+    pub per_address: usize,
+    /// How long a line of commands may take, a part of a mail, or an answer.
     pub step: Duration,
+    /// How long it may take until a mail begins, and until it has been read.
+    pub talk: Duration,
+    pub mail: Duration,
 }
 
 impl Bounds {
-    pub const USUAL: Self =
-        Self { mail_bytes: 1024 * 1024, recipients: 50, connections: 64, step: Duration::from_secs(60) };
+    pub const USUAL: Self = Self {
+        mail_bytes: 1024 * 1024,
+        recipients: 50,
+        connections: 64,
+        per_address: 8,
+        step: Duration::from_secs(60),
+        talk: Duration::from_secs(5 * 60),
+        mail: Duration::from_secs(10 * 60),
+    };
 }
+
+/// What is said to who finds no place.
+const FULL: &str = "421 4.3.2 too many are here, come again\r\n";
 
 /// A server that listens.
 #[derive(Debug)]
 pub struct SmtpServer {
-    listener: TcpListener,
+    listener: Listener,
     name: String,
     bounds: Bounds,
 }
 
 impl SmtpServer {
     pub async fn bind(address: SocketAddr, name: &str, bounds: Bounds) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await?, name: name.to_owned(), bounds })
+        let Bounds { connections, per_address, .. } = bounds;
+        let limits = Limits { connections, per_address }.at_most();
+        Ok(Self { listener: Listener::bind(address, limits).await?, name: name.to_owned(), bounds })
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.listener.address()
     }
 
     /// Takes mails until the shutdown; a mail that is being taken then is still answered.
     pub async fn serve(self, mailbox: Arc<dyn Mailbox>, shutdown: Shutdown) {
         let Self { listener, name, bounds } = self;
-        let (room, mut talks) = (Arc::new(Semaphore::new(bounds.connections)), JoinSet::new());
+        let mut talks = JoinSet::new();
         loop {
-            let came = async {
-                let room = room.clone().acquire_owned().await;
-                (room, listener.accept().await)
-            };
-            let (room, stream) = tokio::select! {
-                came = came => came,
+            let Guest { stream, place } = tokio::select! {
+                guest = listener.next(FULL) => guest,
                 () = shutdown.wait() => break,
             };
             while talks.try_join_next().is_some() {}
-            match stream {
-                Ok((stream, _)) => {
-                    let talk = Talk::new(stream, mailbox.clone(), name.clone(), bounds);
-                    let shutdown = shutdown.clone();
-                    talks.spawn(async move {
-                        talk.go_on(&shutdown).await;
-                        drop(room);
-                    });
-                }
-                Err(error) => {
-                    // Too many files are open: it passes, and listening goes on.
-                    tracing::warn!(kind = %error.kind(), "a connection could not be taken");
-                    runtime::retry::wait(Duration::from_millis(100)).await;
-                }
-            }
+            let talk = Talk::new(stream, mailbox.clone(), name.clone(), bounds);
+            let shutdown = shutdown.clone();
+            talks.spawn(async move {
+                talk.go_on(&shutdown).await;
+                drop(place);
+            });
         }
+        drop(listener);
         while talks.join_next().await.is_some() {}
     }
 }
@@ -160,6 +165,17 @@ impl<S: Stream> Talk<S> {
     async fn talk(&mut self, shutdown: &Shutdown) -> Result<(), Over> {
         let greeting = format!("220 {} ESMTP\r\n", self.name);
         self.say(&greeting).await?;
+        loop {
+            match timeout(self.bounds.talk, self.begun(shutdown)).await {
+                Ok(begun) => begun?,
+                Err(_) => return self.too_long().await,
+            }
+            self.data().await?;
+        }
+    }
+
+    /// Returns when a mail may come.
+    async fn begun(&mut self, shutdown: &Shutdown) -> Result<(), Over> {
         let mut idle = 0;
         loop {
             let line = tokio::select! {
@@ -175,10 +191,7 @@ impl<S: Stream> Talk<S> {
                 return Err(Over);
             }
             match Order::read(&line) {
-                Order::Data if self.may_begin() => {
-                    idle = 0;
-                    self.data().await?;
-                }
+                Order::Data if self.may_begin() => return Ok(()),
                 Order::Quit => {
                     self.say("221 2.0.0 bye\r\n").await?;
                     return Err(Over);
@@ -256,21 +269,24 @@ impl<S: Stream> Talk<S> {
     async fn data(&mut self) -> Result<(), Over> {
         let Some(envelope) = self.envelope.take() else { return Err(Over) };
         self.say("354 go on\r\n").await?;
-        let Some(mail) = self.mail().await? else {
+        let Ok(mail) = timeout(self.bounds.mail, self.mail()).await else { return self.too_long().await };
+        let Some(mail) = mail? else {
             // What comes behind it is not told from commands.
             self.say("552 5.3.4 too large\r\n").await?;
             return Err(Over);
         };
-        let reply = if !is_in_lines(&mail) {
-            "554 5.6.0 a line ends with a carriage return and a line feed\r\n"
-        } else {
-            match self.mailbox.take(&envelope, mail).await {
-                Taken::Kept => "250 2.0.0 it is here\r\n",
-                Taken::Later => "451 4.3.0 not now, come again\r\n",
-                Taken::Never => "550 5.7.1 not wanted\r\n",
-            }
-        };
-        self.say(reply).await
+        if !is_in_lines(&mail) {
+            return self.say("554 5.6.0 a line ends with a carriage return and a line feed\r\n").await;
+        }
+        if let Err(much) = apart::check(&mail) {
+            return self.say(&format!("554 5.6.0 {much}\r\n")).await;
+        }
+        self.say(match self.mailbox.take(&envelope, mail).await {
+            Taken::Kept => "250 2.0.0 it is here\r\n",
+            Taken::Later => "451 4.3.0 not now, come again\r\n",
+            Taken::Never => "550 5.7.1 not wanted\r\n",
+        })
+        .await
     }
 
     /// The bytes of a mail without what ends it; `None` if there are too many.
@@ -294,8 +310,15 @@ impl<S: Stream> Talk<S> {
         }
     }
 
-    /// The next line, with its end.
+    /// The next line, with its end. It has its time as a whole: a byte now and then is no line.
     async fn line(&mut self) -> Result<Vec<u8>, Over> {
+        match timeout(self.bounds.step, self.bytes_of_line()).await {
+            Ok(line) => line,
+            Err(_) => self.too_long().await,
+        }
+    }
+
+    async fn bytes_of_line(&mut self) -> Result<Vec<u8>, Over> {
         let mut received = std::mem::take(&mut self.received);
         loop {
             if let Some(at) = received.iter().position(|byte| *byte == b'\n') {
@@ -315,11 +338,13 @@ impl<S: Stream> Talk<S> {
         match timeout(self.bounds.step, self.stream.read_buf(bytes)).await {
             Ok(Ok(read)) if read > 0 => Ok(()),
             Ok(_) => Err(Over),
-            Err(_) => {
-                self.say("421 4.4.2 nothing came for too long\r\n").await?;
-                Err(Over)
-            }
+            Err(_) => self.too_long().await,
         }
+    }
+
+    async fn too_long<T>(&mut self) -> Result<T, Over> {
+        self.say("421 4.4.2 that took too long\r\n").await?;
+        Err(Over)
     }
 
     async fn say(&mut self, text: &str) -> Result<(), Over> {

@@ -20,6 +20,7 @@ use super::{
     destination::{Brought, Destination, Limits},
     settings::{Server, Times, Tls},
 };
+use crate::lane::Closed;
 
 const LETTER: Letter<'_> = Letter {
     from: "news@news.example",
@@ -101,7 +102,8 @@ async fn brought(talks: &[Vec<&'static str>], times: usize) -> (String, usize, V
         told = match destination.bring(&LETTER, &Counts(asked.clone()), 0).await {
             Brought::Here(Handed::Accepted) => "accepted".to_owned(),
             Brought::Here(handed) => format!("{handed:?}"),
-            Brought::Away(why) => format!("away: {why}"),
+            Brought::Away(Closed::Away(why)) => format!("away: {why}"),
+            Brought::Away(Closed::Busy(why)) => format!("busy: {why}"),
         };
     }
     drop(destination);
@@ -184,9 +186,14 @@ async fn what_a_server_may_say_at_each_step() {
         0,
     )
     .await;
+    let no = ["< RSET\r\n", "> 250 ok\r\n"];
+    let later = [&[ENVELOPE, "> 250 ok\r\n451 4.7.1 greylisted\r\n"][..], &no[..]].concat();
+    step("not this mail now", &later, "NotNow(\"451 4.7.1 greylisted\")", 0).await;
+    let leaves = [ENVELOPE, "> 421 4.3.2 stopping\r\n421 4.3.2 stopping\r\n"];
+    step("no mail at all", &leaves, "Away(\"421 4.3.2 stopping\")", 0).await;
     step("no DATA", &with(&["> 503 no\r\n"]), "Refused(\"503 no\")", 1).await;
     step("DATA with a yes", &with(&["> 250 ok\r\n"]), "NotNow(\"250 ok\")", 1).await;
-    step("gone at DATA", &with(&["close"]), "NotNow(", 1).await;
+    step("gone at DATA", &with(&["close"]), "Away(", 1).await;
     step(
         "nonsense at the end",
         &with(&["> 354 go\r\n", "< A: b\r\n\r\n..c\r\n.\r\n", "> yes\r\n"]),

@@ -109,7 +109,7 @@ pub async fn handed_to(pusher: &Pusher, message: &Message, gate: &Watched) -> (S
     let told = match pusher.hand(message, gate).await.unwrap() {
         Handed::Accepted => "accepted".to_owned(),
         Handed::Stopped => "stopped".to_owned(),
-        Handed::NotNow(why) => format!("not now: {why}"),
+        Handed::NotNow(why) | Handed::Away(why) | Handed::Busy(why) => format!("not now: {why}"),
         Handed::Refused(why) => format!("refused: {why}"),
         Handed::Unknown(why) => format!("unknown: {why}"),
     };

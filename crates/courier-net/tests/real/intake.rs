@@ -12,6 +12,10 @@ use courier_net::{
     smtp::server::{Bounds, Envelope, Mailbox, SmtpServer, Taken},
 };
 use runtime::Shutdown;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use crate::post::{Says, mailer, message};
 
@@ -59,4 +63,31 @@ async fn mails_come_and_it_goes_when_it_is_asked_to() {
     let whose: Vec<&str> = kept.iter().flat_map(|(envelope, _)| &envelope.to).map(String::as_str).collect();
     assert_eq!(whose, ["ann@here.example", "bob@here.example"]);
     assert_eq!(kept[1].1, b"A: b\r\n\r\n.dot\r\n");
+}
+
+/// A mail that is nested as deeply as its size lets it be: refused at the door, and the next is taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deep_mail_is_refused_and_the_next_is_taken() {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let server = SmtpServer::bind(any, "here.example", Bounds::USUAL).await.unwrap();
+    let address = server.address().unwrap();
+    let (keeps, shutdown) = (Arc::new(Keeps::default()), Shutdown::default());
+    let serving = tokio::spawn(server.serve(keeps.clone(), shutdown.clone()));
+    let check = async |mail: &str, expected: &str| {
+        let envelope = "EHLO a.example\r\nMAIL FROM:<>\r\nRCPT TO:<ann@here.example>\r\nDATA\r\n";
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("{envelope}{mail}\r\n.\r\nQUIT\r\n").as_bytes()).await.unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.unwrap();
+        assert!(said.contains(&format!("354 go on\r\n{expected}")), "{said}");
+    };
+    check(
+        &"Content-Type:message/rfc822\r\n\r\n".repeat(30_000),
+        "554 5.6.0 more than 20 mails within a mail",
+    )
+    .await;
+    check("A: b\r\n\r\nHello.", "250 ").await;
+    shutdown.start();
+    serving.await.unwrap();
+    assert_eq!(keeps.0.lock().unwrap().len(), 1);
 }

@@ -271,7 +271,7 @@ async fn handed(courier: &Mailer, message: &Message) -> (String, usize) {
     let told = match courier.hand(message, &gate).await.unwrap() {
         Handed::Accepted => "accepted".to_owned(),
         Handed::Stopped => "stopped".to_owned(),
-        Handed::NotNow(why) => format!("not now: {why}"),
+        Handed::NotNow(why) | Handed::Away(why) | Handed::Busy(why) => format!("not now: {why}"),
         Handed::Refused(why) => format!("refused: {why}"),
         Handed::Unknown(why) => format!("unknown: {why}"),
     };

@@ -9,7 +9,7 @@ use super::{Came, Letter, field, groups, kept, word, words_within};
 const NONE: [&str; 3] = ["not-spam", "auth-failure", "dmarc"];
 
 pub fn read(mail: &Message<'_>, report: &MessagePart<'_>) -> Letter {
-    let groups = groups(report);
+    let groups = groups(mail, report);
     let fields = groups.concat();
     let sort = returns::code(field(&fields, "feedback-type").unwrap_or_default());
     if sort.is_empty() || NONE.contains(&sort.as_str()) {

@@ -10,7 +10,7 @@ const SAID_BYTES_MAX: usize = 2_000;
 
 pub fn read(mail: &Message<'_>, report: &MessagePart<'_>) -> Letter {
     let mut came: Option<Came> = None;
-    for group in groups(report) {
+    for group in groups(mail, report) {
         // Only what failed: a delayed mail may yet arrive.
         let Some(true) =
             field(&group, "action").map(|action| action.to_ascii_lowercase().starts_with("failed"))

@@ -1,11 +1,12 @@
 //! Promises about what became of a message: accepted is for good, and known afterwards.
 
 use futures::{FutureExt as _, future::join_all};
+use model::erase::Erase;
 
 use super::{Harness, Kept, Promise, Says, accept, only, same, samples, tells};
 use crate::{
     outbox::Mail,
-    port::{Handed, Outcome},
+    port::{Handed, Outcome, Whose},
 };
 
 pub(super) const PROMISES: &[Promise] = &[
@@ -34,7 +35,33 @@ pub(super) const PROMISES: &[Promise] = &[
         says: "messages that are handed over together arrive, each once",
         check: |harness| many(harness).boxed(),
     },
+    Promise {
+        name: "erased is gone",
+        says: "what is kept of messages is removed by what they are of, and nothing else is; a look removes nothing",
+        check: |harness| erased(harness).boxed(),
+    },
 ];
+
+async fn erased(harness: &dyn Harness) -> Kept {
+    let courier = harness.open().await?;
+    let (gone, stays) = (samples::message(1)?, samples::message(2)?);
+    for message in [&gone, &stays] {
+        accept(courier.as_ref(), message).await?;
+    }
+    let whose = Whose { readys: [gone.ready].into(), addresses: Vec::new() };
+    if courier.erase(&whose, Erase::Look).await?.is_none() {
+        // It keeps none.
+        return same("what it removes", &courier.erase(&whose, Erase::Remove).await?, &None);
+    }
+    same("mails after a look", &harness.arrived().await?.len(), &2)?;
+    same("what it removes", &courier.erase(&whose, Erase::Remove).await?, &Some(1))?;
+    let id = |message: &crate::port::Message| Some(message.message_id.trim_matches(['<', '>']).to_owned());
+    let left = |mail: Mail| mail.header("message-id").map(|id| id.trim_matches(['<', '>']).to_owned());
+    same("what is left", &left(only(harness).await?), &id(&stays))?;
+    let courier = harness.crash(courier).await?;
+    same("what it removes after a crash", &courier.erase(&whose, Erase::Remove).await?, &Some(0))?;
+    same("what is left after a crash", &left(only(harness).await?), &id(&stays))
+}
 
 async fn accepted(harness: &dyn Harness) -> Kept {
     let courier = harness.open().await?;

@@ -94,6 +94,14 @@ impl Folder {
         }
     }
 
+    /// Removes a mail; one that is not there is gone already.
+    pub(super) fn remove(&self, id: &str) -> io::Result<()> {
+        match fs::remove_file(self.path(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => self.sync(id),
+        }
+    }
+
     /// Puts mails, no two with one id, in their places, each whole or not at all. They stay there for good
     /// once their folders are synced.
     pub(super) fn place_all(&self, mails: &[&Written]) -> Vec<io::Result<Placed>> {

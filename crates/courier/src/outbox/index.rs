@@ -5,7 +5,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _, Write as _},
     os::unix::fs::FileExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use mail_parser::MessageParser;
@@ -24,6 +24,7 @@ pub(super) struct Index {
     /// What was read of each mail, a line each, so that opening need not read the mails again, and that
     /// several processes know of each other's mails. A line that is missing or broken costs one reading.
     notes: File,
+    path: PathBuf,
     /// How far the notes have been read.
     read: u64,
 }
@@ -34,8 +35,9 @@ type Note = (String, String, String, String, i64, u64, Option<String>);
 impl Index {
     /// From the notes, and from the beginning of every mail that is not in them.
     pub(super) fn read(path: &Path, folder: &Folder) -> io::Result<Self> {
-        let notes = OpenOptions::new().create(true).read(true).append(true).open(path.join("mail.notes"))?;
-        let mut index = Self { by_date: BTreeMap::new(), notes, read: 0 };
+        let path = path.join("mail.notes");
+        let notes = OpenOptions::new().create(true).read(true).append(true).open(&path)?;
+        let mut index = Self { by_date: BTreeMap::new(), notes, path, read: 0 };
         let mut known: HashMap<String, Summary> = index.news()?.into_iter().collect();
         let mut head = Vec::new();
         for name in folder.names()? {
@@ -87,6 +89,38 @@ impl Index {
 
     fn insert(&mut self, summary: Summary) {
         self.by_date.insert((summary.date, summary.message_id.clone()), summary);
+    }
+
+    /// The mails of which something is so.
+    pub(super) fn those(&self, is: impl Fn(&Summary) -> bool) -> Vec<Summary> {
+        self.by_date.values().filter(|summary| is(summary)).cloned().collect()
+    }
+
+    /// Takes mails out of the list and of the notes, which are written anew: whole in another file first, so that
+    /// whoever is killed leaves the old ones or the new ones. A note that another process adds to the old ones is
+    /// missed, which costs a reading.
+    pub(super) fn remove(&mut self, gone: &[Summary]) -> io::Result<()> {
+        let draft = self.path.with_extension("draft");
+        let is_gone = |id: &str| gone.iter().any(|summary| summary.message_id == id);
+        let kept = std::fs::read(&self.path)?;
+        let kept = kept
+            .split(|byte| *byte == b'\n')
+            .filter(|line| noted(line).is_some_and(|(_, summary)| !is_gone(&summary.message_id)));
+        let mut text = Vec::new();
+        for line in kept {
+            text.extend_from_slice(line);
+            text.push(b'\n');
+        }
+        let mut file = File::create(&draft)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        std::fs::rename(&draft, &self.path)?;
+        self.notes = OpenOptions::new().read(true).append(true).open(&self.path)?;
+        self.read = text.len() as u64;
+        for summary in gone {
+            self.by_date.remove(&(summary.date, summary.message_id.clone()));
+        }
+        Ok(())
     }
 
     pub(super) fn newest(&self, most: usize) -> Vec<Summary> {

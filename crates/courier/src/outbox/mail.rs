@@ -4,6 +4,8 @@ use std::fmt;
 
 use mail_parser::{Address, HeaderValue, Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
+use crate::apart;
+
 /// One mail.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Mail {
@@ -25,13 +27,20 @@ impl fmt::Debug for Mail {
 impl Mail {
     /// Takes a mail apart; what cannot be understood is empty.
     pub fn parse(raw: Vec<u8>) -> Self {
-        let parsed = MessageParser::default().parse(&raw).unwrap_or_default();
+        let parsed = MessageParser::default().parse_headers(&raw).unwrap_or_default();
         let headers = parsed.headers().iter().map(|header| {
             (header.name.as_str().to_owned(), shown(&header.value, || raw_header(&raw, header)))
         });
         let headers = headers.collect();
-        let (html, text) = (body(&parsed, true), body(&parsed, false));
+        let bodies = apart::read(&raw, |mail| (body(mail, true), body(mail, false)));
+        let (html, text) = bodies.unwrap_or_default();
         Self { headers, html, text, raw }
+    }
+
+    /// What a mail says it is about.
+    pub fn headline(raw: &[u8]) -> String {
+        let parsed = MessageParser::default().parse_headers(raw).unwrap_or_default();
+        parsed.subject().unwrap_or_default().to_owned()
     }
 
     /// The first header of this name.
@@ -43,13 +52,13 @@ impl Mail {
 
 /// The part of one sort, with the line ends of a text. What a push has beside its words stands for HTML.
 fn body(parsed: &Message<'_>, html: bool) -> String {
-    let text = parsed.parts.iter().find_map(|part| match &part.body {
-        PartType::Html(text) if html => Some(text.to_string()),
-        PartType::Text(text) if html == is_json(part) => Some(text.to_string()),
-        PartType::Binary(bytes) if html && is_json(part) => String::from_utf8(bytes.to_vec()).ok(),
-        _ => None,
+    let part = parsed.parts.iter().find(|part| match &part.body {
+        PartType::Html(_) => html,
+        PartType::Text(_) => html == is_json(part),
+        PartType::Binary(_) => html && is_json(part),
+        _ => false,
     });
-    text.map(|text| text.replace("\r\n", "\n")).unwrap_or_default()
+    part.map(|part| apart::text(parsed, part).replace("\r\n", "\n")).unwrap_or_default()
 }
 
 fn is_json(part: &MessagePart<'_>) -> bool {

@@ -250,7 +250,7 @@ async fn a_full_disk_is_not_now() {
             other => break other,
         }
     };
-    assert!(matches!(full, Handed::NotNow(_)), "{full:?}");
+    assert!(matches!(full, Handed::Away(_)), "{full:?}");
     let next = large(sent.len() as u32);
     assert_eq!(outbox.outcome(Channel::Email, &next.message_id).await.unwrap(), Outcome::NotSent);
     drop(outbox);

@@ -11,7 +11,7 @@ use model::{
     badge::{Badge, Unseen},
     habit::Habit,
     hold::Held,
-    person::{Act, PersonRecord, Told, Window},
+    person::{Act, PersonRecord, Told, ToldDate, Window},
 };
 
 use super::{
@@ -88,9 +88,11 @@ pub fn write(out: &mut Vec<u8>, key: &PersonKey, record: &PersonRecord, names: &
     }
     write_days(out, rows.keys());
     rows.values().for_each(|rows| put(out, u64::from(*rows)));
-    write_each(out, told_on, |out, (plan, date)| {
+    write_each(out, told_on, |out, (plan, told)| {
         names.plans.put(out, plan);
-        put_signed(out, i64::from(*date));
+        put_signed(out, i64::from(told.date));
+        put_count(out, told.keys.len());
+        told.keys.iter().for_each(|key| put_signed(out, *key));
     });
     write_each(out, told, |out, told| write_told(out, told, *last_opening, names));
     write_each(out, counted, |out, (cap, at)| {
@@ -139,7 +141,9 @@ fn read_record(bytes: &mut Reader<'_>, flags: u64, names: &Names) -> Option<Pers
     let rows = days.into_iter().map(|day| Some((day, u32::try_from(bytes.number()?).ok()?)));
     let rows = rows.collect::<Option<_>>()?;
     let told_on = read_each(bytes, flags & has::TOLD_ON, |bytes| {
-        Some((names.plans.take(bytes)?, i32::try_from(bytes.signed()?).ok()?))
+        let (plan, date) = (names.plans.take(bytes)?, i32::try_from(bytes.signed()?).ok()?);
+        let keys = (0..bytes.count()?).map(|_| bytes.signed()).collect::<Option<_>>()?;
+        Some((plan, ToldDate { date, keys }))
     })?;
     let told = read_each(bytes, flags & has::TOLD, |bytes| read_told(bytes, last_opening, names))?;
     let counted = read_each(bytes, flags & has::COUNTED, |bytes| {

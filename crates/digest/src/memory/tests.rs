@@ -7,7 +7,7 @@ use model::{
     badge::{Badge, Unseen},
     habit::Habit,
     hold::Held,
-    person::{Act, Told, Waiting, Window},
+    person::{Act, Told, ToldDate, Waiting, Window},
     ready::Ready,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -128,7 +128,7 @@ fn names_beyond_number_are_written_in_full() {
         let plan = PlanName::new(&format!("plan-{n}")).unwrap();
         let word: Arc<str> = format!("word-{n}").into();
         let windows = vec![Window::new(plan.clone(), n, "".into(), Millis(1))];
-        let (told_on, seen) = ([(plan, 7)].into(), [(word, Millis(3))].into());
+        let (told_on, seen) = ([(plan, ToldDate::new(7, ""))].into(), [(word, Millis(3))].into());
         let record = PersonRecord { windows, told_on, seen, ..PersonRecord::default() };
         memory.put(&key, Some(&record)).unwrap();
         all.insert(key, record);
@@ -248,13 +248,18 @@ fn badge() -> impl Strategy<Value = Badge> {
     })
 }
 
+fn told_date() -> impl Strategy<Value = ToldDate> {
+    (any::<i32>(), prop::collection::btree_set(any::<i64>(), 0..3))
+        .prop_map(|(date, keys)| ToldDate { date, keys })
+}
+
 /// Anything; one in three with what is there for a moment only.
 fn record() -> impl Strategy<Value = PersonRecord> {
     let mark = (vec(entry_key(), 0..3), at()).prop_map(|(keys, at)| Mark::new(None, What::Read, keys, at));
     let owed = (any::<i32>(), mark).prop_map(|(day, mark)| Owed { day: Day(day), mark });
     let waiting = (at(), ready()).prop_map(|(at, ready)| Waiting { at, ready });
     let moment = prop_oneof![2 => Just((vec![], vec![])), 1 => (vec(owed, 0..3), vec(waiting, 0..2))];
-    let dates = prop::collection::btree_map(plan(), any::<i32>(), 0..3);
+    let dates = prop::collection::btree_map(plan(), told_date(), 0..3);
     let counted = prop::collection::btree_map(word(), vec(at(), 0..3), 0..3);
     let seen = prop::collection::btree_map(word(), at(), 0..3);
     let rows = prop::collection::btree_map(any::<i32>().prop_map(Day), any::<u32>(), 0..3);

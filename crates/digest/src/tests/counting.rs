@@ -11,13 +11,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use model::{
-    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, returns::Slip,
-};
-use store::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
-    StateKey, States, Store, StoreError,
-};
+use model::{Day, Millis, Row, State, entry::DayKey};
+use store::{DayPart, DayRows, Days, StateKey, States, Store, StoreError};
 
 pub struct Counting {
     inner: Arc<dyn Store>,
@@ -59,6 +54,8 @@ impl fmt::Debug for Counting {
     }
 }
 
+store::forward!(Counting: Crowds, Journal, Answers, FirstWords, Slips, Erasure);
+
 #[async_trait]
 impl States for Counting {
     async fn merge(&self, states: Vec<(StateKey, State)>) -> Result<(), StoreError> {
@@ -98,75 +95,15 @@ impl Days for Counting {
         self.inner.scan(day, from, most).await
     }
 
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        self.inner.newest().await
+    }
+
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
         self.inner.close_before(day).await
     }
 
     async fn drop_before(&self, day: Day) -> Result<u64, StoreError> {
         self.inner.drop_before(day).await
-    }
-}
-
-#[async_trait]
-impl Crowds for Counting {
-    async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError> {
-        self.inner.enrol(enrolments).await
-    }
-
-    async fn members(
-        &self,
-        tenant: &Tenant,
-        crowd: &Crowd,
-        from: Option<&[u8]>,
-        most: usize,
-    ) -> Result<Members, StoreError> {
-        self.inner.members(tenant, crowd, from, most).await
-    }
-
-    async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
-        self.inner.enrolled(of).await
-    }
-}
-
-#[async_trait]
-impl Journal for Counting {
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
-        self.inner.claim(tenant, claim).await
-    }
-
-    async fn record(&self, tenant: &Tenant, record: Record) -> Result<(), StoreError> {
-        self.inner.record(tenant, record).await
-    }
-
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
-        self.inner.journalled(tenant, readys).await
-    }
-}
-
-#[async_trait]
-impl Answers for Counting {
-    async fn answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        answer: Vec<u8>,
-        now: Millis,
-    ) -> Result<Vec<u8>, StoreError> {
-        self.inner.answer(tenant, key, answer, now).await
-    }
-
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.answered(tenant, key, now).await
-    }
-}
-
-#[async_trait]
-impl Slips for Counting {
-    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
-        self.inner.keep(ready, slip).await
-    }
-
-    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
-        self.inner.slip(ready, now).await
     }
 }

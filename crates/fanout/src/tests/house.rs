@@ -157,6 +157,7 @@ impl House {
         };
         let ports = Ports {
             partitions: Partitions::USUAL,
+            editions: model::edition::Editions::default(),
             topics: Arc::new(watched_topics),
             store: Arc::new(WatchedStore { inner: store.clone(), watch: watch.clone() }),
             catalogue: Arc::new(catalogue()),
@@ -177,21 +178,23 @@ impl House {
     /// `ann at 52.5,13.4` (is there) and `ann was 52.5,13.4` (a row that was left there).
     pub async fn facts(&self, lines: &[&str]) {
         let mut enrolments = Vec::new();
-        let mut enrol = |who: &str, crowd, on| {
-            let version = if on { 1 } else { 2 };
+        let mut enrol = |who: &str, crowd, on, version: i64| {
+            let version = if on { version } else { 2 };
             enrolments.push(Enrolment { tenant: tenant(), person: person(who), crowd, version, on });
         };
         for line in lines {
             let (on, line) = line.strip_prefix('-').map_or((true, *line), |line| (false, line));
             match line.split(' ').collect::<Vec<_>>()[..] {
-                [who, "is"] => enrol(who, Crowd::Everyone, on),
+                [who, "is"] => enrol(who, Crowd::Everyone, on, 1),
                 [who, word @ ("at" | "was"), where_] => {
-                    place(where_).cells().into_iter().for_each(|cell| enrol(who, Crowd::Cell(cell), on));
+                    let version = i64::from(word == "at");
+                    let cells = place(where_).cells().into_iter().map(Crowd::Cell);
+                    cells.for_each(|cell| enrol(who, cell, on, version));
                     if word == "at" {
                         self.profile(who, profile::PLACE, Value::Place(place(where_))).await;
                     }
                 }
-                [who, target] => enrol(who, Crowd::Followers(subject(target)), on),
+                [who, target] => enrol(who, Crowd::Followers(subject(target)), on, 1),
                 _ => panic!("{line}"),
             }
         }
@@ -218,8 +221,12 @@ impl House {
     }
 
     pub async fn note(&self, who: &str, field: &str, value: Value) {
+        self.note_state(who, State::at(1, [(field, Some(value))])).await;
+    }
+
+    pub async fn note_state(&self, who: &str, state: State) {
         let key = StateKey::Notes(tenant(), person(who));
-        self.store.merge(vec![(key, State::at(1, [(field, Some(value))]))]).await.unwrap();
+        self.store.merge(vec![(key, state)]).await.unwrap();
     }
 
     pub async fn publish(&self, events: &[Event]) {
@@ -231,7 +238,7 @@ impl House {
         self.append(events, Again { replay: "r".into(), is_quiet }.headers()).await;
     }
 
-    async fn append(&self, events: &[Event], headers: Headers) {
+    pub async fn append(&self, events: &[Event], headers: Headers) {
         let record = |event: &Event| NewRecord {
             topic: topics::EVENTS.into(),
             partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),

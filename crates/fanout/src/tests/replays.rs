@@ -63,7 +63,7 @@ async fn a_replay_passes_over_full_days_and_the_erased() {
         let house = House::new().await;
         house.facts(&["ann author:7", "bob author:7", "cat author:7"]).await;
         let today = model::Day::parse(TODAY).unwrap();
-        house.note("ann", notes::FULL_DAY, Value::Number(f64::from(today.0))).await;
+        house.note_state("ann", notes::full(today)).await;
         house.note("bob", notes::ERASED, Value::Flag(true)).await;
         house
             .replay(&[event("1 by author:7"), event("2 by author:7 on 2026-10-31T23:59:59Z")], is_quiet)
@@ -73,6 +73,30 @@ async fn a_replay_passes_over_full_days_and_the_erased() {
         assert_eq!(told, BTreeSet::from(["cat work:1 work_out follows author:7".to_owned()]));
         let said = if is_quiet { Vec::new() } else { vec![("cat".to_owned(), 0)] };
         assert_eq!(announced(&house).await, said);
+    }
+}
+
+/// Who was erased and is welcome again hears of nothing from before, by a replay or late; then of all that follows.
+#[tokio::test]
+async fn who_was_erased_and_is_welcome_again_is_told_nothing_from_before() {
+    for is_copy in [true, false] {
+        for house in [House::new().await, House::small(0, 1).await] {
+            // A service that counts its versions says nothing of when she came.
+            house.facts(&["ann author:7", "bob author:7"]).await;
+            house.note("ann", notes::ERASED, Value::Flag(false)).await;
+            house.note_state("ann", notes::erased_at(at("2026-11-21T10:00:00Z"))).await;
+            let events = ["1 by author:7", "2 sold owner ann", "3 by author:7 on 2026-11-21T10:00:00.001Z"];
+            let events = events.map(event);
+            if is_copy {
+                house.replay(&events, false).await;
+            } else {
+                house.publish(&events).await;
+            }
+            house.settle().await;
+            let told = house.told(&["ann"], TODAY).await;
+            assert_eq!(told, BTreeSet::from([ROW.replace("work:1", "work:3")]), "{:?}", house.sizes);
+            assert_eq!(house.told(&["bob"], TODAY).await.len(), 2);
+        }
     }
 }
 

@@ -7,11 +7,8 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use model::{Crowd, Day, Enrolment, Millis, Person, ReadyId, State, Tenant, entry::DayKey, returns::Slip};
-use store::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Slips, StateKey,
-    States, Store, StoreError,
-};
+use model::{Crowd, Day, Enrolment, Millis, Person, State, Tenant, entry::DayKey};
+use store::{Crowds, DayPart, DayRows, Days, Members, StateKey, States, Store, StoreError};
 use topic::{
     CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, TopicSpec, Topics,
     Turn, port::Standing,
@@ -101,6 +98,8 @@ fn broken(why: String) -> StoreError {
     StoreError::Broken(why)
 }
 
+store::forward!(WatchedStore: Journal, Answers, FirstWords, Slips, Erasure);
+
 #[async_trait]
 impl Days for WatchedStore {
     async fn write(&self, rows: Vec<DayRows>, now: Millis) -> Result<(), StoreError> {
@@ -117,6 +116,10 @@ impl Days for WatchedStore {
 
     async fn scan(&self, day: Day, from: Option<&[u8]>, most: usize) -> Result<DayPart, StoreError> {
         self.inner.scan(day, from, most).await
+    }
+
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        self.inner.newest().await
     }
 
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
@@ -166,49 +169,6 @@ impl Crowds for WatchedStore {
 
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
         self.inner.enrolled(of).await
-    }
-}
-
-#[async_trait]
-impl Journal for WatchedStore {
-    async fn claim(&self, tenant: &Tenant, claim: Claim) -> Result<Claimed, StoreError> {
-        self.inner.claim(tenant, claim).await
-    }
-
-    async fn record(&self, tenant: &Tenant, record: store::Record) -> Result<(), StoreError> {
-        self.inner.record(tenant, record).await
-    }
-
-    async fn journalled(&self, tenant: &Tenant, readys: &[ReadyId]) -> Result<Vec<Journalled>, StoreError> {
-        self.inner.journalled(tenant, readys).await
-    }
-}
-
-#[async_trait]
-impl Answers for WatchedStore {
-    async fn answer(
-        &self,
-        tenant: &Tenant,
-        key: &str,
-        answer: Vec<u8>,
-        now: Millis,
-    ) -> Result<Vec<u8>, StoreError> {
-        self.inner.answer(tenant, key, answer, now).await
-    }
-
-    async fn answered(&self, tenant: &Tenant, key: &str, now: Millis) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.answered(tenant, key, now).await
-    }
-}
-
-#[async_trait]
-impl Slips for WatchedStore {
-    async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
-        self.inner.keep(ready, slip).await
-    }
-
-    async fn slip(&self, ready: ReadyId, now: Millis) -> Result<Option<Slip>, StoreError> {
-        self.inner.slip(ready, now).await
     }
 }
 
@@ -327,6 +287,10 @@ impl Member for WatchedMember {
         self.member.commit(turn).await?;
         watch.slices.fetch_add(usize::from(of_slice), Ordering::SeqCst);
         Ok(watch.effect().map_err(gone)?)
+    }
+
+    fn hold(&mut self, partition: u32) {
+        self.member.hold(partition);
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {

@@ -54,6 +54,9 @@ fn judged(json: &str) -> String {
         Ok(Admitted::Mute(Mute { person, name, version, on, .. })) => {
             format!("{} {person} {name} v{version}", if on { "mute" } else { "unmute" })
         }
+        Ok(Admitted::Erase { person, version, welcomes, .. }) => {
+            format!("{} {person} v{version}", if welcomes { "welcome" } else { "erase" })
+        }
         Ok(Admitted::Seen { person, surface, at, .. }) => format!("seen {person} on {surface} at {at}"),
         Ok(Admitted::Follow(Follow { person, target, version, on, .. })) => {
             format!("{} {person} {target} v{version}", if on { "follow" } else { "unfollow" })
@@ -513,6 +516,9 @@ fn a_device_is_admitted_or_refused_with_a_reason() {
         r#""data":{"person":"ann","surface":"site"}"#,
         "refused /data/surface: there is no surface `site`: the catalogue declares no `surfaces`",
     );
+    check("tidings.erase", r#""version":7,"data":{"person":"ann"}"#, "erase ann v7");
+    check("tidings.welcome", r#""version":8,"data":{"person":"ann"}"#, "welcome ann v8");
+    check("tidings.erase", r#""data":{}"#, "refused /data/person: it is missing");
     check("tidings.seen", r#""data":{"person":"ann"}"#, "refused /data/surface: it is missing");
 }
 

@@ -3,7 +3,10 @@
 use model::{Listed, Place, Score, person::mutes};
 
 use super::*;
-use crate::{change::Change, run::pieces};
+use crate::{
+    change::{Change, Stated},
+    run::pieces,
+};
 
 const BERLIN: (f64, f64) = (52.5, 13.4);
 const TOKYO: (f64, f64) = (35.7, 139.7);
@@ -91,7 +94,8 @@ async fn a_move_that_was_cut_off_is_whole_when_it_comes_again() {
     let held = house.state(StateKey::Person(tenant(), ann())).await.cells["place"].clone();
     let tokyo = Place::new(TOKYO.0, TOKYO.1).unwrap();
     let next = model::Cell { version: 2, value: Some(Value::Place(tokyo)) };
-    house.store.enrol(crate::moves::of(&tenant(), &ann(), Some(&held), &next)).await.unwrap();
+    let crate::moves::Move { entered, .. } = crate::moves::of(&tenant(), &ann(), Some(&held), &next);
+    house.store.enrol(entered).await.unwrap();
     // As far as one before the announcement leaves it.
     house.sick.busy.store(true, Ordering::SeqCst);
     assert_eq!(post(&router, "/v1/facts", &[], stated(2, TOKYO)).await.0, 503);
@@ -237,7 +241,10 @@ fn a_piece_is_not_much_longer_written_out() {
             tenant: tenant(),
             what: "work.suggested".to_owned(),
             actor: None,
+            key: EventKey([0; 16]),
             occurred: at(NOON),
+            version: 0,
+            stated: Stated::default(),
             subjects: (0..subjects).map(id).collect(),
             states: std::collections::BTreeMap::new(),
             persons: (0..500).map(listed).collect(),

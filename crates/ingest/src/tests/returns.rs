@@ -1,6 +1,6 @@
 //! What comes back of mails: noted, then told, then acknowledged; and never without the word of a mail of ours.
 
-use courier::back::Provider;
+use courier::back::{self, Provider};
 use model::{
     PlanName, ReadyId,
     plan::GENERAL,
@@ -9,7 +9,7 @@ use model::{
 use wire::{Returned, token::Secret, verp};
 
 use super::*;
-use crate::{heard, returns::Paths};
+use crate::{Trouble, heard, returns::Paths};
 
 const DOMAIN: &str = "returns.example.com";
 const ADDRESS: &str = "ann@example.org";
@@ -44,6 +44,11 @@ async fn house() -> House {
     let house = House::new().await;
     house.store.keep(READY, slip()).await.unwrap();
     house
+}
+
+/// A mail comes to an address.
+async fn written(house: &House, to: &str, mail: &str) -> Result<(), Trouble> {
+    heard(&house.ports, &paths(), &[to.to_owned()].into(), mail.as_bytes().to_vec()).await
 }
 
 fn door(house: &House, keys: Option<Vec<ApiKey>>) -> Router {
@@ -112,10 +117,10 @@ async fn what_could_not_be_told_is_not_acknowledged() {
     house.sick.busy.store(true, Ordering::SeqCst);
     assert_eq!(post(&door, "/v1/returns/postmark", &[], bounced(&word())).await.0, 503);
     let to = format!("{}@{DOMAIN}", word());
-    heard(&house.ports, &paths(), &to, failed().as_bytes()).await.unwrap_err();
+    written(&house, &to, &failed()).await.unwrap_err();
     house.sick.busy.store(false, Ordering::SeqCst);
     assert_eq!(house.returns().await, []);
-    heard(&house.ports, &paths(), &to, failed().as_bytes()).await.unwrap();
+    written(&house, &to, &failed()).await.unwrap();
     assert_eq!((house.returns().await.len(), house.ends().await), (1, [Some(Sort::Hard); 2]));
 }
 
@@ -135,17 +140,13 @@ async fn nothing_ends_without_the_word_of_a_mail_of_ours() {
         let (status, said) = post(&door, "/v1/returns/postmark", &[], bounced(word)).await;
         assert_eq!((status, said.as_str()), (200, r#"{"accepted":0}"#), "{word}");
         let to = format!("{word}@{DOMAIN}");
-        heard(&house.ports, &paths(), &to, failed().as_bytes()).await.unwrap();
-        heard(&house.ports, &paths(), &format!("complaints@{DOMAIN}"), complained(word).as_bytes())
-            .await
-            .unwrap();
+        written(&house, &to, &failed()).await.unwrap();
+        written(&house, &format!("complaints@{DOMAIN}"), &complained(word)).await.unwrap();
     }
     // Nor by a report that came to the box for all of them: it has to say the word itself.
-    heard(&house.ports, &paths(), &format!("complaints@{DOMAIN}"), failed().as_bytes()).await.unwrap();
+    written(&house, &format!("complaints@{DOMAIN}"), &failed()).await.unwrap();
     assert_eq!((house.ends().await, house.returns().await), ([None; 2], vec![]));
-    heard(&house.ports, &paths(), &format!("complaints@{DOMAIN}"), complained(&word()).as_bytes())
-        .await
-        .unwrap();
+    written(&house, &format!("complaints@{DOMAIN}"), &complained(&word())).await.unwrap();
     assert_eq!(house.ends().await, [Some(Sort::Complaint), None]);
 }
 
@@ -228,7 +229,7 @@ proptest! {
         prop_assert!(!paths().takes(&to) && !paths().takes(&forged));
         for to in [to, forged, format!("complaints@{DOMAIN}")] {
             for mail in [&mail[..], failed().as_bytes(), complained(&format!("b{code}")).as_bytes()] {
-                prop_assert!(!matches!(paths().heard(&to, mail), crate::returns::Heard::Back(_)));
+                prop_assert!(!matches!(paths().heard(&to, &back::mail(mail)), crate::returns::Heard::Back(_)));
             }
         }
     }

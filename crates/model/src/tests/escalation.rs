@@ -45,6 +45,11 @@ fn report(bench: &mut Bench, now: i64, ready: &Ready, outcome: Outcome) {
     bench.step(now, Input::Reported(&delivery));
 }
 
+/// All of it was left out, for this reason.
+fn nothing(ready: &Ready, why: Why) -> Outcome {
+    Outcome::Nothing { left: ready.entries.iter().map(|entry| (entry.key, why)).collect() }
+}
+
 #[test]
 fn it_waits_from_the_report_on() {
     let check = |outcome: fn(Ready) -> Outcome, due: i64| {
@@ -55,7 +60,8 @@ fn it_waits_from_the_report_on() {
         assert_eq!(bench.record.windows[0].due.0 / MINUTE, due);
     };
     check(|_| Outcome::Sent { left: vec![] }, 13);
-    check(|_| Outcome::Nothing { left: vec![] }, 3);
+    check(|ready| nothing(&ready, Why::NoAddress), 3);
+    check(|ready| nothing(&ready, Why::NoLongerTrue), 13);
     check(|_| Outcome::Refused { left: vec![] }, 3);
     check(|_| Outcome::Unknown { back: vec![], left: vec![] }, 13);
     check(|ready| Outcome::Deferred { until: Millis(5 * MINUTE), ready }, 75);
@@ -109,6 +115,47 @@ fn who_cannot_be_reached_is_told_on_the_next_at_once() {
     assert!(bench.close(MINUTE, vec![candidate(1, 1, "work:1", Err(Why::NoAddress))]).is_empty());
     assert!(bench.due() <= MINUTE + 1);
     assert_eq!(bench.record.windows[0].plan.as_str(), "next");
+}
+
+/// What was withdrawn, muted or told before is no reason to tell the others sooner.
+#[test]
+fn what_ended_hurries_nobody() {
+    let check = |why: Why, due: i64| {
+        // Beside one that is told.
+        let mut bench = bench();
+        bench.announce(MINUTE, 0);
+        let both = vec![candidate(1, 1, "work:1", Ok(())), candidate(2, 2, "work:2", Err(why))];
+        assert_eq!(bench.close(MINUTE, both).len(), 1);
+        assert_eq!(bench.due(), 71 * MINUTE + 1, "{why:?}");
+        // While another one waits for the person.
+        let mut bench = self::bench();
+        let ready = told(&mut bench);
+        report(&mut bench, 2 * MINUTE, &ready, Outcome::Sent { left: vec![] });
+        bench.announce(3 * MINUTE, 0);
+        let place = bench.record.windows.iter().position(|window| window.plan.as_str() != "next").unwrap();
+        let window = bench.record.windows[place].clone();
+        let candidates = vec![candidate(2, 2, "work:2", Err(why))];
+        bench.step(3 * MINUTE, Input::Due { window: &window, joined: &[], candidates, live: None });
+        assert_eq!(bench.due(), due * MINUTE, "{why:?}");
+    };
+    for why in Why::ALL {
+        check(why, if why.is_unreached() { 3 } else { 12 });
+    }
+}
+
+/// What ended alone is ended by whoever follows, at once; what is told at that very instant has its wait.
+#[test]
+fn what_ended_alone_does_not_wait_and_what_is_told_beside_it_does() {
+    let mut bench = bench();
+    bench.announce(MINUTE, 0);
+    assert!(bench.close(MINUTE, vec![candidate(1, 1, "work:1", Err(Why::Muted))]).is_empty());
+    assert!(bench.due() <= MINUTE + 1);
+    bench.announce(MINUTE, 0);
+    let place = bench.record.windows.iter().position(|window| window.plan.as_str() != "next").unwrap();
+    let window = bench.record.windows[place].clone();
+    let candidates = vec![candidate(2, 2, "work:2", Ok(()))];
+    bench.step(MINUTE + 2, Input::Due { window: &window, joined: &[], candidates, live: None });
+    assert_eq!(bench.due(), 71 * MINUTE + 2);
 }
 
 #[test]

@@ -139,7 +139,9 @@ fn what_comes_later_than_the_hold_is_not_held() {
     assert_eq!((bench.due(), bench.record.windows[0].held), (8 * HOUR, Some(Held::Quiet)));
     assert!(bench.close(8 * HOUR, about(week)).is_empty());
     assert_eq!(bench.record.windows[0].held, None);
+    // What comes has it asked, for what it holds may have been brought forward.
     bench.announce_to(10 * HOUR, 0, "", Some(14 * HOUR));
+    assert!(bench.close(10 * HOUR, about(14 * HOUR)).is_empty());
     assert_eq!(bench.due(), 12 * HOUR);
     bench.announce_to(10 * HOUR, 0, "", Some(11 * HOUR));
     assert!(bench.due() <= 10 * HOUR);

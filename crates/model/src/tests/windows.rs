@@ -44,9 +44,12 @@ impl Step {
 pub(super) fn play_with(change: impl FnOnce(&mut Plans), steps: &[Step]) -> String {
     let mut bench = Bench::new(60, 1);
     change(&mut bench.plans);
+    // While nothing comes little closes: a loop that told nothing would never end.
+    let most = 40 + 8 * steps.len();
     let mut steps = steps.iter().copied().peekable();
     let (mut here, mut said): (BTreeMap<EntryKey, i64>, _) = (BTreeMap::new(), String::new());
     let mut now = i64::MIN;
+    let mut closings = 0;
     loop {
         let due = bench.record.windows.iter().map(|window| window.due.0).min().unwrap_or(i64::MAX).max(now);
         let step = steps.next_if(|step| step.at() <= due);
@@ -63,7 +66,11 @@ pub(super) fn play_with(change: impl FnOnce(&mut Plans), steps: &[Step]) -> Stri
             }
             Some(Step::Moved(_)) => drop(bench.step(now, Input::Moved)),
             None if due > END => return said.trim().to_owned(),
-            None => tell(&mut bench, &here, now, &mut said),
+            None => {
+                closings += 1;
+                assert!(closings <= most, "{said} and no end: {:?}", bench.record.windows);
+                tell(&mut bench, &here, now, &mut said);
+            }
         }
     }
 }

@@ -1,11 +1,18 @@
 //! Takes the tags out of a layout and checks that each stands where it can.
 
-use catalogue::problem::{Problem, Problems, Source, place};
+use catalogue::problem::{Problem, Problems, Source, one_of, place};
 
 use crate::layout::{
     elements::{Attribute, Place, attribute, inside, is_void, refused},
     tag::{Sort, Tag},
 };
+
+/// Elements within one another: whatever parses and shows them goes as deep as they do.
+const DEPTH_MAX: usize = 64;
+/// How an address of a layout may begin. All others run something, or open something of the reader's machine.
+const SCHEMES: [&str; 6] = ["http", "https", "mailto", "tel", "sms", "cid"];
+/// The same of what is shown and not followed.
+const SCHEMES_SHOWN: [&str; 4] = ["http", "https", "cid", "data"];
 
 /// Begins the word that stands for a tag; a layout that has it itself is refused.
 pub const WORD: &str = "tidingstag";
@@ -210,7 +217,12 @@ impl<'a> Scan<'a> {
             }
             if next == '>' {
                 self.copy(1);
-                if !is_void(name) {
+                if !is_void(name) && self.elements.len() == DEPTH_MAX {
+                    self.problem(start, format!("more than {DEPTH_MAX} elements within one another"));
+                    // Whatever comes behind it is not parsed by anybody.
+                    self.elements.clear();
+                    self.at = self.source.text.len();
+                } else if !is_void(name) {
                     self.elements.push((name, start, inside(name, self.place())));
                 }
                 return;
@@ -252,6 +264,7 @@ impl<'a> Scan<'a> {
     fn value(&mut self, name: &str, quote: char) {
         let start = self.at;
         let sort = attribute(name);
+        let mut written = String::new();
         loop {
             let rest = self.rest();
             let Some(next) = rest.chars().next() else { return };
@@ -260,6 +273,7 @@ impl<'a> Scan<'a> {
                 break;
             }
             let Some(tag) = Tag::at(rest) else {
+                written.push(next);
                 self.copy(next.len_utf8());
                 continue;
             };
@@ -280,6 +294,12 @@ impl<'a> Scan<'a> {
             }
             self.at += tag.text.len();
         }
+        if matches!(sort, Attribute::Address) && !may_lead(&written, name) {
+            let problem =
+                self.source.problem_at(start, format!("an address in `{name}` cannot begin like this"));
+            self.problems
+                .push(problem.help(format!("it begins with {}", one_of(schemes(name).iter().copied()))));
+        }
         // What began in a value must have ended there.
         while let Some((word, at, within)) = self.statements.last().copied()
             && within == start
@@ -288,6 +308,22 @@ impl<'a> Scan<'a> {
             self.problem(at, format!("`{{% {word} %}}` does not end in this attribute"));
         }
     }
+}
+
+fn schemes(name: &str) -> &'static [&'static str] {
+    if name == "href" { &SCHEMES } else { &SCHEMES_SHOWN }
+}
+
+/// Whether what is written of an address, without its values, begins as it may: with a scheme that leads somewhere, or with
+/// none. White space counts for nothing in it, as in a browser; and a scheme has no entities.
+fn may_lead(written: &str, name: &str) -> bool {
+    let written: String = written.chars().filter(|c| *c > ' ').flat_map(char::to_lowercase).collect();
+    let begins = written.split(['/', '?']).next().unwrap_or_default();
+    if begins.contains('&') {
+        return false;
+    }
+    let begins = begins.split('#').next().unwrap_or_default();
+    begins.split_once(':').is_none_or(|(scheme, _)| schemes(name).contains(&scheme))
 }
 
 /// A value in an address: at its start it is the address, and only one of the web; later on it is a part

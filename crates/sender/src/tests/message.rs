@@ -3,7 +3,7 @@
 use catalogue::Catalogue;
 use courier::{Message, back::Provider, mime};
 use model::{
-    Because, Channel, EntryKey, EventKey, Kind, Millis, Person, Place, PlanName, ReadyId, Reason, Score,
+    Because, Channel, Day, EntryKey, EventKey, Kind, Millis, Person, Place, PlanName, ReadyId, Reason, Score,
     State, SubjectRef, Tenant, Value, World,
     civil::Zones,
     person::profile,
@@ -225,6 +225,7 @@ fn headers_say_which_list_it_is_and_how_to_leave_it() {
         person: Person::new("ann").unwrap(),
         plan: PlanName::new("daily").unwrap(),
         channel: Channel::Email,
+        day: Some(Day::parse("2026-11-24").unwrap()),
     };
     assert_eq!(read(token, &secret), Some(expected));
     // Nobody's mail but theirs: what goes out can be written, and names no secret.
@@ -279,4 +280,37 @@ fn a_mail_says_its_word_wherever_it_may_be_said_again() {
     assert_eq!(without.mail().unwrap().return_path, None);
     let written = mime::write(&without).unwrap();
     assert_eq!(written.return_path, written.from);
+}
+
+#[test]
+fn what_cannot_be_written_is_found_among_the_others() {
+    let text = CATALOGUE
+        .replace("ONCE", "subject")
+        .replace("'f {{ subject.title }}'", "'f {{ 6 % (subject.left | default(1)) }}'");
+    let text = text.replace("show:  {title: text,", "show:  {title: text, left: number,");
+    let files = |name: &str| match name {
+        "mail.mjml" => Ok("<mjml><mj-body></mj-body></mjml>".to_owned()),
+        _ => Ok(TEXT.to_owned()),
+    };
+    let catalogue = Catalogue::parse(&text, "catalogue.yaml", &files);
+    let catalogue = catalogue.unwrap_or_else(|problems| panic!("{problems}"));
+    let renderer = Renderer::new(&catalogue).unwrap();
+    let mut world = world();
+    for (show, left) in [("show:1", 4.0), ("show:2", 0.0)] {
+        let show = world.of_mut(&tenant()).subjects.get_mut(&SubjectRef::new(show).unwrap()).unwrap();
+        show.merge(&State::at(2, [("left", Some(Value::Number(left)))]));
+    }
+    let profile = State::at(1, [(profile::EMAIL, Some(Value::text("ann@example.com")))]);
+    let facts = Facts { profile, ..Facts::default() };
+    let (zones, links, returns) = (Zones::bundled(), None, None);
+    let (catalogue, renderer, zones, world) = (&catalogue, &renderer, &zones, &world);
+    let making = Making { catalogue, renderer, zones, world, links, returns };
+    let lines: [Line; 2] = [(0, "show:1", &["followed_show"]), (0, "show:2", &["followed_show"])];
+    let ready = ready(lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect());
+    let mut checked = Checked { told: ready.entries.clone(), left: Vec::new() };
+    assert!(making.message(&ready, &facts, &checked).is_err(), "nobody divides by nothing");
+    let unwritten = making.unwritten(&ready, &facts, &checked);
+    assert_eq!(unwritten.into_iter().collect::<Vec<_>>(), [ready.entries[1].key]);
+    checked.told.pop();
+    assert!(making.message(&ready, &facts, &checked).unwrap().text.contains("f 2"));
 }

@@ -51,6 +51,11 @@ pub(super) const PROMISES: &[Promise] = &[
         says: "rows that come for a dropped day are not taken, also after a crash, and that is no error",
         check: |harness| Box::pin(stays_dropped(harness)),
     },
+    Promise {
+        name: "the newest day is known",
+        says: "the newest day with rows that was not dropped is named, also after a crash",
+        check: |harness| Box::pin(newest(harness)),
+    },
 ];
 
 /// The rows of a scan by person, and how many parts each person was in.
@@ -234,6 +239,23 @@ async fn stays_dropped(harness: &mut dyn Harness) -> Kept {
         }
         same("dropped again", &store.drop_before(today()).await?, &0)?;
         store = harness.crash(store).await?;
+    }
+    Ok(())
+}
+
+async fn newest(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    same("of nothing", &store.newest().await?, &None)?;
+    days_around(&store).await?;
+    // Each day that is dropped, and the newest one then.
+    for (before, newest) in [(-9, Some(3)), (3, Some(3)), (4, None)] {
+        store.drop_before(today().plus(before)).await?;
+        for crashes in 0..2 {
+            let newest = newest.map(|days| today().plus(days));
+            let what = format!("dropped before {before}, after {crashes} crashes");
+            same(what, &store.newest().await?, &newest)?;
+            store = harness.crash(store).await?;
+        }
     }
     Ok(())
 }

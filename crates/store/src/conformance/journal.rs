@@ -146,6 +146,7 @@ async fn complete(harness: &mut dyn Harness) -> Kept {
     let of = tenant("main")?;
     let outcomes = [
         Recorded::NotSent,
+        Recorded::Away,
         Recorded::Nothing,
         Recorded::Refused,
         Recorded::Returned,

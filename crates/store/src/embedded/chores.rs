@@ -1,17 +1,20 @@
 //! What the writer does between writes: it moves keyspaces that have gone quiet from memory to disk, and
-//! sweeps journal rows, answers and slips that have served their time, a little at a time.
+//! sweeps journal rows, answers, first words, slips and who left a place once they have served their time, a little at a time.
 
 use std::{collections::HashMap, ops::Bound, sync::Arc, time::Duration};
 
 use fjall::{Keyspace, OwnedWriteBatch};
 use model::{
     Millis,
-    limits::{DAY_LIFE_MS, DAY_MS},
+    limits::{DAY_LIFE_MS, DAY_MS, FIRST_WORD_LIFE_MS, LEFT_LIFE_MS},
     returns::SLIP_LIFE_MS,
 };
 use runtime::clock::Stopwatch;
 
-use super::engine::{Engine, Table, failed};
+use super::{
+    engine::{Engine, Table, failed},
+    keys,
+};
 use crate::{codec, port::StoreError};
 
 /// Between two rounds of chores.
@@ -29,13 +32,17 @@ pub(super) struct Chores {
     now: Option<Millis>,
     journal: Sweep,
     answers: Sweep,
+    words: Sweep,
     slips: Sweep,
+    crowds: Sweep,
 }
 
 /// A walk over a table that goes on where it stopped, round and round.
 struct Sweep {
     table: Table,
     life_ms: i64,
+    /// Since when a row serves its time, if it ever goes.
+    since: fn(&[u8], &[u8]) -> Option<Millis>,
     from: Vec<u8>,
 }
 
@@ -49,9 +56,11 @@ impl Chores {
             since: Stopwatch::start(),
             unflushed: unflushed.collect(),
             now: None,
-            journal: Sweep { table: Table::Journal, life_ms: DAY_LIFE_MS, from: Vec::new() },
-            answers: Sweep { table: Table::Answers, life_ms: DAY_MS, from: Vec::new() },
-            slips: Sweep { table: Table::Slips, life_ms: SLIP_LIFE_MS, from: Vec::new() },
+            journal: Sweep::of(Table::Journal, DAY_LIFE_MS, written),
+            answers: Sweep::of(Table::Answers, DAY_MS, written),
+            words: Sweep::of(Table::Words, FIRST_WORD_LIFE_MS, written),
+            slips: Sweep::of(Table::Slips, SLIP_LIFE_MS, written),
+            crowds: Sweep::of(Table::Crowds, LEFT_LIFE_MS, left),
             engine,
         }
     }
@@ -81,7 +90,8 @@ impl Chores {
         self.since = Stopwatch::start();
         self.rotate()?;
         if let Some(now) = self.now {
-            for sweep in [&mut self.journal, &mut self.answers, &mut self.slips] {
+            let Self { journal, answers, words, slips, crowds, .. } = self;
+            for sweep in [journal, answers, words, slips, crowds] {
                 sweep.round(&self.engine, now).map_err(|error| failed("sweeping", &error))?;
             }
         }
@@ -100,7 +110,22 @@ impl Chores {
     }
 }
 
+/// Rows that begin with when they were written.
+fn written(_: &[u8], value: &[u8]) -> Option<Millis> {
+    codec::at(value)
+}
+
+/// Since when somebody has left a place.
+fn left(key: &[u8], value: &[u8]) -> Option<Millis> {
+    let (version, on) = codec::enrolment_back(value).ok()?;
+    (!on && keys::is_of_place(key)).then_some(Millis(version))
+}
+
 impl Sweep {
+    fn of(table: Table, life_ms: i64, since: fn(&[u8], &[u8]) -> Option<Millis>) -> Self {
+        Self { table, life_ms, since, from: Vec::new() }
+    }
+
     fn round(&mut self, engine: &Engine, now: Millis) -> Result<(), fjall::Error> {
         let keyspace = engine.table(self.table);
         let mut batch = OwnedWriteBatch::with_capacity(engine.db.clone(), 0);
@@ -110,7 +135,7 @@ impl Sweep {
             let (key, value) = row.into_inner()?;
             (seen, last) = (seen + 1, key.to_vec());
             // What cannot be read is left for whoever asks for it.
-            if codec::at(&value).is_some_and(|at| at.plus(self.life_ms) <= now) {
+            if (self.since)(&key, &value).is_some_and(|at| at.plus(self.life_ms) <= now) {
                 batch.remove(keyspace, key);
             }
         }

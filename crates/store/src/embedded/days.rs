@@ -53,6 +53,10 @@ impl Days for Embedded {
         self.look(most, move |engine| part(engine, day, from, most)).await
     }
 
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        self.look(1, |engine| Ok(engine.newest_day())).await
+    }
+
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
         self.writer.run(1, move |stage| stage.close_before(day)).await
     }

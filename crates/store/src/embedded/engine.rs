@@ -10,6 +10,7 @@ use std::{
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, Snapshot};
 use model::Day;
+use runtime::room;
 
 use super::{keys, sieve::Sieve};
 use crate::port::StoreError;
@@ -30,12 +31,21 @@ pub(super) enum Table {
     Crowds,
     Journal,
     Answers,
+    Words,
     Slips,
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Meta, Self::States, Self::Notes, Self::Crowds, Self::Journal, Self::Answers, Self::Slips];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Meta,
+        Self::States,
+        Self::Notes,
+        Self::Crowds,
+        Self::Journal,
+        Self::Answers,
+        Self::Words,
+        Self::Slips,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -45,6 +55,7 @@ impl Table {
             Self::Crowds => "crowds",
             Self::Journal => "journal",
             Self::Answers => "answers",
+            Self::Words => "words",
             Self::Slips => "slips",
         }
     }
@@ -92,6 +103,10 @@ impl Engine {
 
     pub(super) fn day(&self, day: Day) -> Option<Keyspace> {
         self.days.read().unwrap_or_else(PoisonError::into_inner).get(&day).cloned()
+    }
+
+    pub(super) fn newest_day(&self) -> Option<Day> {
+        self.days.read().unwrap_or_else(PoisonError::into_inner).keys().max().copied()
     }
 
     /// Every keyspace there is.
@@ -191,9 +206,7 @@ pub(super) fn failed(doing: &str, error: &fjall::Error) -> StoreError {
         _ => None,
     };
     match io {
-        Some(io) if matches!(io.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-            StoreError::Full(format!("{doing}: {io}"))
-        }
+        Some(io) if room::is_out(io) => StoreError::Full(format!("{doing}: {io}")),
         Some(io) => StoreError::Broken(format!("{doing}: {io}")),
         None if matches!(error, fjall::Error::Poisoned) => poisoned(),
         None => StoreError::Broken(format!("{doing}: {error}")),

@@ -66,6 +66,24 @@ pub(super) fn push_owner(out: &mut Vec<u8>, key: &StateKey) {
     push_name(out, name);
 }
 
+/// What the crowds of a tenant begin with.
+pub(super) fn tenant(tenant: &Tenant) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_name(&mut out, tenant.as_str());
+    out
+}
+
+/// Who the member is that a row of the crowds is about.
+pub(super) fn member_of(key: &[u8]) -> Option<&[u8]> {
+    let (_, rest) = split_name(key)?;
+    match rest.split_first()? {
+        (b'f', rest) => split_name(rest).map(|(_, person)| person),
+        (b'c', rest) => rest.get(8..),
+        (b'e', rest) => Some(rest),
+        _ => None,
+    }
+}
+
 /// What the members of a crowd begin with; the person follows.
 pub(super) fn crowd(tenant: &Tenant, crowd: &Crowd) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
@@ -82,6 +100,11 @@ pub(super) fn crowd(tenant: &Tenant, crowd: &Crowd) -> Vec<u8> {
         Crowd::Everyone => out.push(b'e'),
     }
     out
+}
+
+/// Whether it is the key of a member of a place.
+pub(super) fn is_of_place(key: &[u8]) -> bool {
+    split_name(key).is_some_and(|(_, rest)| rest.first() == Some(&b'c'))
 }
 
 pub(super) fn member(tenant: &Tenant, crowd: &Crowd, person: &Person) -> Vec<u8> {

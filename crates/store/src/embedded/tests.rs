@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use fjall::Readable as _;
 use model::{
-    Because, Cell, Channel, Day, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person, Place, ReadyId,
-    Reason, Row, Score, State, SubjectRef, Tenant, Value, What, Why,
+    Because, Cell, Channel, Crowd, Day, Enrolment, Entry, EntryKey, EventKey, Kind, Mark, Millis, Person,
+    Place, ReadyId, Reason, Row, Score, State, SubjectRef, Tenant, Value, What, Why,
     entry::DayKey,
-    limits::{DAY_LIFE_MS, DAY_MS},
+    erase::{Erase, Holding},
+    limits::{DAY_LIFE_MS, DAY_MS, LEFT_LIFE_MS},
+    place,
 };
 use proptest::prelude::*;
 use runtime::clock::Stopwatch;
@@ -16,8 +18,8 @@ use super::{engine::Table, *};
 use crate::{
     codec,
     port::{
-        Answers as _, Claim, Claimed, Crowds as _, DayRows, Days as _, Journal as _, Record, Recorded,
-        StateKey, States as _,
+        Answers as _, Claim, Claimed, Crowds as _, DayRows, Days as _, Erasure as _, Journal as _, Record,
+        Recorded, StateKey, States as _,
     },
     rows::row_back,
     world::{self, Wanted},
@@ -221,6 +223,29 @@ async fn what_has_served_its_time_is_swept() {
     }
     let other = claim_of([1; 16], 0, [2; 16], NOW.plus(life).0, Vec::new());
     assert_eq!(store.claim(&tenant(), other).await.unwrap(), Claimed::Yours);
+}
+
+/// Who left a place goes; who is there, and who unfollowed, stays.
+#[tokio::test]
+async fn who_left_a_place_is_forgotten_there_in_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Embedded::open_restless(dir.path()).unwrap();
+    let (cell, followers) =
+        (Crowd::Cell(place::Cell(7)), Crowd::Followers(SubjectRef::new("work:1").unwrap()));
+    let one = |person: &str, crowd: &Crowd, on| Enrolment {
+        tenant: tenant(),
+        person: Person::new(person).unwrap(),
+        crowd: crowd.clone(),
+        version: NOW.0,
+        on,
+    };
+    let all = vec![one("ann", &cell, false), one("bob", &cell, true), one("ann", &followers, false)];
+    store.enrol(all).await.unwrap();
+    for (later, rows) in [(LEFT_LIFE_MS - 1, 3), (LEFT_LIFE_MS, 2), (2 * LEFT_LIFE_MS, 2)] {
+        store.answer(&tenant(), &format!("later {later}"), vec![1], NOW.plus(later)).await.unwrap();
+        store.writer.run(1, |_| Ok(())).await.unwrap();
+        assert_eq!(count(&store.engine, Table::Crowds), rows, "after {later} ms");
+    }
 }
 
 #[tokio::test]
@@ -524,4 +549,48 @@ async fn crowds(store: &Embedded) {
         assert!(store.states(&keys).await.unwrap().iter().all(|state| *state == profile));
         println!("5,000 profiles read: {:?}", watch.elapsed());
     }
+}
+
+/// Who was erased and scrubbed is in no file, and nobody has to wait for that: not in those that were there before, which
+/// the database keeps for whoever still reads them, nor in any log of writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_have_nothing_of_the_erased_once_they_are_scrubbed() {
+    let needle = "whom-nobody-else-knows";
+    let dir = tempfile::tempdir().unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
+    let person = Person::new("ann").unwrap();
+    let subject = SubjectRef::new(&format!("author:{needle}")).unwrap();
+    let key = DayKey { tenant: tenant(), person: person.clone(), day: Day::of(NOW) };
+    // In files of several ages, as they are after a while.
+    for number in 0..3 {
+        let reason = Reason { kind: Kind::new("made").unwrap(), because: Because::Follows(subject.clone()) };
+        let key_of = EntryKey { occurred: NOW, event: EventKey([number; 16]) };
+        let entry = Entry { key: key_of, reason, subject: subject.clone(), actor: None };
+        let rows = DayRows { key: key.clone(), rows: vec![Row::Entry(entry)] };
+        store.write(vec![rows], NOW).await.unwrap();
+        let (tenant, person, crowd) = (tenant(), person.clone(), Crowd::Followers(subject.clone()));
+        let enrolment = Enrolment { tenant, person, crowd, version: i64::from(number), on: true };
+        store.enrol(vec![enrolment]).await.unwrap();
+        for keyspace in store.engine.keyspaces() {
+            keyspace.rotate_memtable_and_wait().unwrap();
+        }
+    }
+    assert!(files_with(dir.path(), needle) > 1);
+    let removed = store.erase(&tenant(), &person, Erase::Remove, NOW).await.unwrap();
+    assert_eq!((removed[&Holding::Days], removed[&Holding::Crowds]), (3, 1));
+    store.scrub().await.unwrap();
+    assert_eq!(files_with(dir.path(), needle), 0);
+}
+
+/// How many files below a folder have these bytes.
+fn files_with(dir: &Path, needle: &str) -> usize {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let count = |path: std::path::PathBuf| match path.is_dir() {
+        true => files_with(&path, needle),
+        false => {
+            let bytes = std::fs::read(&path).unwrap();
+            usize::from(bytes.windows(needle.len()).any(|part| part == needle.as_bytes()))
+        }
+    };
+    entries.map(count).sum()
 }

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use fjall::{Keyspace, OwnedWriteBatch, PersistMode};
+use fjall::{Keyspace, OwnedWriteBatch, PersistMode, UserKey};
 use model::{Day, Millis};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -129,6 +129,8 @@ fn ended() -> StoreError {
 pub(super) struct Stage {
     engine: Arc<Engine>,
     days: Vec<(Keyspace, Vec<Pair>)>,
+    /// Rows of days that go.
+    gone: Vec<(Keyspace, Vec<UserKey>)>,
     changes: Vec<Change>,
     /// Where in `changes` the latest value of a key is.
     latest: [HashMap<Vec<u8>, usize>; Table::ALL.len()],
@@ -138,14 +140,22 @@ pub(super) struct Stage {
 struct Change {
     table: Table,
     key: Vec<u8>,
-    value: Vec<u8>,
+    /// `None` takes the key away.
+    value: Option<Vec<u8>>,
     /// The change of the same key before this one.
     before: Option<usize>,
 }
 
 impl Stage {
     fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, days: Vec::new(), changes: Vec::new(), latest: Default::default(), heard: None }
+        Self {
+            engine,
+            days: Vec::new(),
+            gone: Vec::new(),
+            changes: Vec::new(),
+            latest: Default::default(),
+            heard: None,
+        }
     }
 
     /// The present value: what this group wrote, or what is on disk.
@@ -156,7 +166,7 @@ impl Stage {
         read: impl FnOnce(&[u8]) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         if let Some(&at) = self.latest[table as usize].get(key) {
-            return read(&self.changes[at].value).map(Some);
+            return self.changes[at].value.as_deref().map(read).transpose();
         }
         match self.engine.table(table).get(key) {
             Ok(Some(value)) => read(&value).map(Some),
@@ -166,6 +176,23 @@ impl Stage {
     }
 
     pub(super) fn put(&mut self, table: Table, key: Vec<u8>, value: Vec<u8>) {
+        self.change(table, key, Some(value));
+    }
+
+    pub(super) fn remove(&mut self, table: Table, key: Vec<u8>) {
+        self.change(table, key, None);
+    }
+
+    /// Takes rows of a day away, what this group adds to them included.
+    pub(super) fn clear(&mut self, day: Day, prefix: &[u8], rows: Vec<UserKey>) {
+        let Some(keyspace) = self.engine.day(day) else { return };
+        for (_, added) in self.days.iter_mut().filter(|(of, _)| of.id() == keyspace.id()) {
+            added.retain(|(key, _)| !key.starts_with(prefix));
+        }
+        self.gone.push((keyspace, rows));
+    }
+
+    fn change(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
         let before = self.latest[table as usize].insert(key.clone(), self.changes.len());
         self.changes.push(Change { table, key, value, before });
     }
@@ -217,12 +244,20 @@ impl Stage {
 
     /// Writes and syncs everything; returns the keyspaces that were written to.
     fn commit(self) -> Result<Vec<Keyspace>, fjall::Error> {
-        let rows = self.days.iter().map(|(_, rows)| rows.len()).sum::<usize>() + self.changes.len();
+        let gone = self.gone.iter().map(|(_, rows)| rows.len()).sum::<usize>();
+        let rows = self.days.iter().map(|(_, rows)| rows.len()).sum::<usize>() + gone + self.changes.len();
         if rows == 0 {
             return Ok(Vec::new());
         }
         let mut touched = BTreeMap::new();
         let mut batch = OwnedWriteBatch::with_capacity(self.engine.db.clone(), rows);
+        // Before what is added: a row that comes again in one group with its removal is there.
+        for (keyspace, rows) in self.gone {
+            for key in rows {
+                batch.remove(&keyspace, key);
+            }
+            touched.insert(keyspace.id(), keyspace);
+        }
         for (keyspace, rows) in self.days {
             for (key, value) in rows {
                 batch.insert(&keyspace, key, value);
@@ -231,7 +266,10 @@ impl Stage {
         }
         for change in self.changes {
             let keyspace = self.engine.table(change.table);
-            batch.insert(keyspace, change.key, change.value);
+            match change.value {
+                Some(value) => batch.insert(keyspace, change.key, value),
+                None => batch.remove(keyspace, change.key),
+            }
             touched.entry(keyspace.id()).or_insert_with(|| keyspace.clone());
         }
         batch.commit()?;

@@ -1,7 +1,7 @@
 //! The wrapper that tells a lie over an honest store.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
@@ -10,8 +10,8 @@ use std::{
 };
 
 use model::{
-    Crowd, Day, Enrolment, Millis, Person, ReadyId, State, SubjectRef, Tenant, Value, entry::DayKey,
-    place::Cell, returns::Slip,
+    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, State, SubjectRef, Tenant, Value,
+    entry::DayKey, place::Cell, returns::Slip,
 };
 
 use super::Lie;
@@ -37,6 +37,9 @@ pub struct Lying {
     pub(super) back: Mutex<(Option<Day>, Vec<DayRows>)>,
     pub(super) records: Mutex<HashMap<(Tenant, ReadyId, u16), Record>>,
     pub(super) answers: Mutex<HashMap<(Tenant, String), Vec<u8>>>,
+    /// All enrolments there were, and who was erased.
+    pub(super) enrolments: Mutex<Vec<Enrolment>>,
+    pub(super) erased: Mutex<HashSet<(Tenant, Person)>>,
 }
 
 pub(super) enum Late {
@@ -78,6 +81,8 @@ impl Lying {
             back: Mutex::default(),
             records: Mutex::default(),
             answers: Mutex::default(),
+            enrolments: Mutex::default(),
+            erased: Mutex::default(),
         }
     }
 
@@ -238,6 +243,15 @@ impl Lying {
             id[8..].fill(0);
         }
         ReadyId(id)
+    }
+
+    /// Of two events that begin alike it keeps one word.
+    pub(super) fn event(&self, event: EventKey) -> EventKey {
+        let mut id = event.0;
+        if self.tells(Lie::WordsShared) {
+            id[8..].fill(0);
+        }
+        EventKey(id)
     }
 
     pub(super) fn asked_at(&self, now: Millis) -> Millis {

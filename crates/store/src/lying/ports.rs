@@ -4,7 +4,12 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, State, Tenant, entry::DayKey, returns::Slip,
+    Cell, Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, Tenant,
+    entry::DayKey,
+    erase::{Counts, Erase, Holding},
+    event::FirstWord,
+    person::notes,
+    returns::Slip,
 };
 
 use super::{
@@ -12,8 +17,8 @@ use super::{
     engine::{Late, lock},
 };
 use crate::port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Slips,
-    StateKey, States, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Journal, Journalled,
+    Members, Record, Slips, StateKey, States, StoreError,
 };
 
 #[async_trait]
@@ -94,6 +99,12 @@ impl Days for Lying {
             _ => {}
         }
         Ok(part)
+    }
+
+    async fn newest(&self) -> Result<Option<Day>, StoreError> {
+        self.settle().await?;
+        let newest = self.inner.newest().await?;
+        Ok(if self.lie == Lie::NewestIsOlder { newest.map(|day| day.plus(-1)) } else { newest })
     }
 
     async fn close_before(&self, day: Day) -> Result<(), StoreError> {
@@ -186,6 +197,10 @@ impl Crowds for Lying {
                 one.version = self.arrival(one.version);
             }
         }
+        if [Lie::EraseLeavesCrowds, Lie::EraseTakesNamesakes].contains(&self.lie) {
+            lock(&self.enrolments).extend(enrolments.iter().cloned());
+        }
+        enrolments.retain(|one| !lock(&self.erased).contains(&(one.tenant.clone(), one.person.clone())));
         self.put_off(Late::Enrolments(enrolments)).await
     }
 
@@ -322,6 +337,23 @@ impl Answers for Lying {
 }
 
 #[async_trait]
+impl FirstWords for Lying {
+    async fn first_words(
+        &self,
+        said: &[(EventKey, FirstWord)],
+        now: Millis,
+    ) -> Result<Vec<FirstWord>, StoreError> {
+        self.settle().await?;
+        if self.tells(Lie::LastWordStands) {
+            return Ok(said.iter().map(|(_, word)| *word).collect());
+        }
+        let lied: Vec<_> = said.iter().map(|(event, word)| (self.event(*event), *word)).collect();
+        let now = if self.tells(Lie::WordsForEver) { Millis(0) } else { now };
+        self.inner.first_words(&lied, now).await
+    }
+}
+
+#[async_trait]
 impl Slips for Lying {
     async fn keep(&self, ready: ReadyId, slip: Slip) -> Result<(), StoreError> {
         self.settle().await?;
@@ -337,5 +369,54 @@ impl Slips for Lying {
         self.inner
             .slip(self.slip_of(ready), if self.tells(Lie::SlipsForEver) { Millis(0) } else { now })
             .await
+    }
+}
+
+#[async_trait]
+impl Erasure for Lying {
+    async fn erase(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        how: Erase,
+        now: Millis,
+    ) -> Result<Counts, StoreError> {
+        self.settle().await?;
+        let (tenant, person) = (self.tenant(tenant), self.person(person));
+        let how = match how {
+            Erase::Look if self.tells(Lie::LookRemoves) => Erase::Remove,
+            Erase::Remove if self.tells(Lie::EraseIsTold) => Erase::Look,
+            honest => honest,
+        };
+        let mut counts = self.inner.erase(&tenant, &person, how, now).await?;
+        if how == Erase::Look {
+            return Ok(counts);
+        }
+        let enrolments: Vec<Enrolment> = lock(&self.enrolments).clone();
+        match self.lie {
+            Lie::EraseLeavesCrowds => {
+                let own = |one: &Enrolment| one.tenant == tenant && one.person == person;
+                self.inner.enrol(enrolments.into_iter().filter(own).collect()).await?;
+            }
+            Lie::EraseSaysLittle => counts.retain(|holding, _| *holding != Holding::Slips),
+            Lie::EraseForgetsItself => {
+                let mut state = State::default();
+                state.set(notes::ERASED, Cell { version: i64::MAX, value: None });
+                self.inner.merge(vec![(StateKey::Notes(tenant, person), state)]).await?;
+            }
+            Lie::EraseTakesNamesakes => {
+                for other in enrolments.iter().filter(|one| one.person == person) {
+                    self.inner.erase(&other.tenant, &person, how, now).await?;
+                }
+            }
+            Lie::ErasedForEver => drop(lock(&self.erased).insert((tenant, person))),
+            _ => {}
+        }
+        Ok(counts)
+    }
+
+    async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
+        self.settle().await?;
+        self.inner.scrub().await
     }
 }

@@ -37,8 +37,13 @@ impl Unfinished {
     }
 
     /// Gives it its name. It is whole, and synced.
-    pub fn finish(mut self, file: &Path) -> anyhow::Result<()> {
+    pub fn finish(self, file: &Path) -> anyhow::Result<()> {
         ensure!(file.symlink_metadata().is_err(), "{} is there by now", file.display());
+        self.replace(file)
+    }
+
+    /// The same, in place of the file that has the name.
+    pub fn replace(mut self, file: &Path) -> anyhow::Result<()> {
         fs::rename(&self.path, file).with_context(|| format!("name {}", file.display()))?;
         self.is_finished = true;
         synced(file)

@@ -7,7 +7,7 @@ use catalogue::{Catalogue, Problem, Problems, length};
 use model::{
     Day, Millis,
     civil::{self, Zones},
-    plan::{Alone, Close, First, Follows, GENERAL, LocalTime, Plan, Weekdays, ZoneRule},
+    plan::{Alone, Below, Close, First, Follows, GENERAL, Hours, LocalTime, Plan, Rest, Weekdays, ZoneRule},
 };
 use render::Renderer;
 use runtime::Clock;
@@ -55,8 +55,7 @@ pub fn run(asked: &cli::Check, out: Out) -> Result<(), Failure> {
     }
     match played.iter().filter(|played| !played.passed).count() {
         0 => Ok(()),
-        1 => Err(Failure::refused("1 scenario failed")),
-        n => Err(Failure::refused(format!("{n} scenarios failed"))),
+        n => Err(Failure::refused(format!("{} failed", so_many(n, "scenario")))),
     }
 }
 
@@ -136,7 +135,7 @@ fn refuse(problems: &Problems, out: Out) -> Result<(), Failure> {
         say::talk(problems);
     }
     let n = problems.0.len();
-    Err(Failure::refused(if n == 1 { "1 problem".to_owned() } else { format!("{n} problems") }))
+    Err(Failure::refused(so_many(n, "problem")))
 }
 
 /// When a plan closes next.
@@ -157,51 +156,65 @@ struct InZone {
 }
 
 fn schedule(plan: &Plan, now: Millis) -> Schedule {
-    let (closes, zones) = match &plan.close {
-        Close::Calendar { at, on, zone, spread_ms, best } => {
-            let (zones, whose): (Vec<&str>, _) = match zone {
-                ZoneRule::Person => (ZONES.to_vec(), "of the person's zone"),
-                ZoneRule::Fixed(zone) => (vec![zone], "of one zone"),
+    // What follows another plan has no hour of its own to show, and no more has a window that closes after a while.
+    let zones = match (&plan.close, &plan.follows) {
+        (Close::Calendar { at, on, zone, .. }, None) => {
+            let zones = match zone {
+                ZoneRule::Person => ZONES.to_vec(),
+                ZoneRule::Fixed(zone) => vec![zone.as_str()],
             };
-            let spread =
-                if *spread_ms > 0 { format!(", spread over {}", length(*spread_ms)) } else { String::new() };
-            let best = best.map_or_else(String::new, |within| {
-                format!(
-                    ", or in the hour of {} to {} in which they come most",
-                    time(within.from),
-                    time(within.to)
-                )
-            });
-            let closes = format!("{} at {} {whose}{best}{spread}", days(*on), time(*at));
-            (closes, zones.into_iter().map(|name| in_zone(name, *at, *on, now)).collect())
+            zones.into_iter().map(|name| in_zone(name, *at, *on, now)).collect()
         }
-        // Such a window has no hour of its own to show.
-        Close::After { ms: 0 } => ("at once".to_owned(), Vec::new()),
-        Close::After { ms } => (format!("{} after it opened", length(*ms)), Vec::new()),
-        Close::Silence { ms, most_ms } => {
-            let closes = format!(
-                "after {} of silence, {} after it opened at the latest",
-                length(*ms),
-                length(*most_ms)
-            );
-            (closes, Vec::new())
-        }
-        Close::Away { ms } => (format!("when they have been away for {}", length(*ms)), Vec::new()),
-        Close::Before { field, ms: 0 } => (format!("at the earliest `{field}`"), Vec::new()),
-        Close::Before { field, ms } => (format!("{} before the earliest `{field}`", length(*ms)), Vec::new()),
+        _ => Vec::new(),
     };
     let closes = match &plan.follows {
         Some(Follows { plans, wait_ms }) => {
             let names: Vec<String> = plans.iter().map(|plan| format!("`{plan}`")).collect();
-            format!("{} after {} told, for who has not come", length(*wait_ms), names.join(" or "))
+            let (wait, names) = (length(*wait_ms), names.join(" or "));
+            format!("{wait} after a message of {names} was delivered, if the person has not come by then")
         }
-        None => closes + &paced(plan),
+        None => closes(&plan.close),
     };
+    let closes = [vec![closes], paced(plan)].concat().join("; ");
     Schedule { plan: plan.name.to_string(), stream: plan.stream.to_string(), closes, zones }
 }
 
+/// What `close` says, after "the plan closes".
+fn closes(close: &Close) -> String {
+    match close {
+        Close::Calendar { at, on, zone, spread_ms, best } => {
+            let whose = match zone {
+                ZoneRule::Person => "in the person's time zone".to_owned(),
+                ZoneRule::Fixed(zone) => format!("in the time zone {zone}"),
+            };
+            let mut text = format!("every {} at {} {whose}", days(*on), time(*at));
+            if *spread_ms > 0 {
+                text += &format!(", spread over the following {}", length(*spread_ms));
+            }
+            if let Some(Hours { from, to }) = best {
+                let (from, to) = (time(*from), time(*to));
+                text += &format!(
+                    "; for a person who comes often, in the hour between {from} and {to} in which they come most"
+                );
+            }
+            text
+        }
+        Close::After { ms: 0 } => "as soon as an entry comes".to_owned(),
+        Close::After { ms } => format!("{} after its first entry", length(*ms)),
+        Close::Silence { ms, most_ms } => {
+            let (silence, most) = (length(*ms), length(*most_ms));
+            format!("when nothing has come for {silence}, and {most} after its first entry at the latest")
+        }
+        Close::Away { ms } => format!("when the person has not been seen for {}", length(*ms)),
+        Close::Before { field, ms: 0 } => format!("at the earliest `{field}` of its entries"),
+        Close::Before { field, ms } => {
+            format!("{} before the earliest `{field}` of its entries", length(*ms))
+        }
+    }
+}
+
 fn in_zone(name: &str, at: LocalTime, on: Weekdays, now: Millis) -> InZone {
-    let zone = Zones::system().get_or_utc(Some(name));
+    let zone = Zones::newest().get_or_utc(Some(name));
     let mut told = None;
     let mut next = Vec::new();
     for _ in 0..INSTANTS {
@@ -212,48 +225,60 @@ fn in_zone(name: &str, at: LocalTime, on: Weekdays, now: Millis) -> InZone {
     InZone { zone: name.to_owned(), next }
 }
 
-/// `daily`, or `weekly on mon and thu`.
+/// `day`, or `Monday and Thursday`.
 fn days(on: Weekdays) -> String {
+    const NAMES: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
     if on == Weekdays::ALL {
-        return "daily".to_owned();
+        return "day".to_owned();
     }
-    let days = Weekdays::NAMES.into_iter().enumerate().filter(|(day, _)| on.has(*day));
+    let days = NAMES.into_iter().enumerate().filter(|(day, _)| on.has(*day));
     let days: Vec<&str> = days.map(|(_, name)| name).collect();
     match &days[..] {
-        [before @ .., last] if !before.is_empty() => format!("weekly on {} and {last}", before.join(", ")),
-        days => format!("weekly on {}", days.join(", ")),
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        days => days.join(", "),
     }
 }
 
-/// What there is beside the hour or the while, in the words of the catalogue.
-fn paced(plan: &Plan) -> String {
-    let mut text = String::new();
+/// What there is beside the hour or the while, a clause for each.
+fn paced(plan: &Plan) -> Vec<String> {
+    let mut clauses = Vec::new();
+    if let Some(entries) = plan.entries {
+        clauses.push(format!("sooner, once it holds {} entries", entries.max(plan.at_least)));
+    }
     match plan.first {
         First::Gathered => {}
-        First::Alone => text += ", the first entry at once",
-        First::Both => text += ", the first entry at once and once more with the others",
+        First::Alone => clauses.push("the first entry is told at once".to_owned()),
+        First::Both => clauses.push("the first entry is told at once, and again with the others".to_owned()),
     }
     if let Some(Alone { most, within_ms }) = plan.alone {
-        let fewer = if most == 1 { "none was".to_owned() } else { format!("fewer than {most} were") };
-        text += &format!(", at once if {fewer} told within {}", length(within_ms));
+        let few =
+            if most == 1 { "no message was".to_owned() } else { format!("fewer than {most} messages were") };
+        clauses.push(format!("at once, if {few} told in the {} before", length(within_ms)));
     }
-    if let Some(entries) = plan.entries {
-        text += &format!(", with {entries} entries at once");
-    }
-    if let Some(rest) = plan.rest {
-        text += &format!(", rests {} after each", length(rest.start_ms));
-        if rest.factor > 1 {
-            text += &format!(", {} times longer each time", rest.factor);
-        }
-        if rest.each_ms > 0 {
-            text += &format!(", {} longer with each entry", length(rest.each_ms));
-        }
-        if rest.most_ms > rest.start_ms {
-            text += &format!(", up to {}", length(rest.most_ms));
-        }
-    }
+    clauses.extend(plan.rest.as_ref().map(rests));
     if plan.together {
-        text += ", all its windows together";
+        clauses.push("all windows of a person close together".to_owned());
+    }
+    if plan.at_least > 1 {
+        let few = match plan.below {
+            Below::Carried => "they wait for more",
+            Below::Ended => "they are not told at all",
+        };
+        clauses.push(format!("with fewer than {} items there is no message: {few}", plan.at_least));
+    }
+    clauses
+}
+
+fn rests(rest: &Rest) -> String {
+    let mut text = format!("after a message it rests for {}", length(rest.start_ms));
+    if rest.factor > 1 {
+        text += &format!(", {} times longer after each further one in a row", rest.factor);
+    }
+    if rest.each_ms > 0 {
+        text += &format!(", {} longer with each entry that comes meanwhile", length(rest.each_ms));
+    }
+    if rest.most_ms > rest.start_ms {
+        text += &format!(", {} at most", length(rest.most_ms));
     }
     text
 }
@@ -265,11 +290,12 @@ fn local(at: Millis, zone: &civil::Zone) -> Option<String> {
 
 fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
     let paint = say::Paint::data();
-    let (subjects, kinds) = (catalogue.subjects.len(), catalogue.kinds.len());
     say::data(format!(
-        "{}: {subjects} subjects, {kinds} kinds, {} plans; all rendered with example data",
+        "{}: {}, {} and {}; all rendered with example data",
         paint.with(say::BOLD, &catalogue.name),
-        plans.len()
+        so_many(catalogue.subjects.len(), "subject"),
+        so_many(catalogue.kinds.len(), "kind"),
+        so_many(plans.len(), "plan"),
     ))?;
     for plan in plans {
         let stream = match plan.stream.as_str() {
@@ -284,11 +310,16 @@ fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
     }
     if plans.iter().any(|plan| !plan.zones.is_empty()) {
         say::data(
-            "A local time that a zone skips is the next one there is; of one that comes twice it is the first.",
+            "Where a zone skips a local time, the next one that exists is taken; where it has one twice, the first.",
         )?;
     }
     say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;
     Ok(())
+}
+
+/// `1 plan`, `2 plans`.
+fn so_many(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn time(at: LocalTime) -> String {
@@ -323,25 +354,112 @@ mod tests {
         let daily = close((9, 0), &[0, 1, 2, 3, 4, 5, 6], "person", 20 * 60_000);
         check(
             daily,
-            "daily at 09:00 of the person's zone, spread over 20m",
+            "every day at 09:00 in the person's time zone, spread over the following 20m",
             &["Sun 2026-11-22 09:00 +01:00", "Mon 2026-11-23 09:00 +01:00", "Tue 2026-11-24 09:00 +01:00"],
         );
         check(
             close((18, 5), &[3, 0], "Europe/Berlin", 0),
-            "weekly on mon and thu at 18:05 of one zone",
+            "every Monday and Thursday at 18:05 in the time zone Europe/Berlin",
             &["Mon 2026-11-23 18:05 +01:00", "Thu 2026-11-26 18:05 +01:00", "Mon 2026-11-30 18:05 +01:00"],
         );
         check(
             close((18, 5), &[5], "person", 0),
-            "weekly on sat at 18:05 of the person's zone",
+            "every Saturday at 18:05 in the person's time zone",
             &["Sat 2026-11-21 18:05 +01:00", "Sat 2026-11-28 18:05 +01:00", "Sat 2026-12-05 18:05 +01:00"],
         );
         check(
             close((0, 0), &[0, 2, 4], "Asia/Kolkata", 5_400_000),
-            "weekly on mon, wed and fri at 00:00 of one zone, spread over 1h30m",
+            "every Monday, Wednesday and Friday at 00:00 in the time zone Asia/Kolkata, spread over the following 1h30m",
             &[],
         );
-        check(Close::After { ms: 7_200_000 }, "2h after it opened", &[]);
-        check(Close::After { ms: 93_784_000 }, "1d2h3m4s after it opened", &[]);
+        check(Close::After { ms: 7_200_000 }, "2h after its first entry", &[]);
+        check(Close::After { ms: 93_784_000 }, "1d2h3m4s after its first entry", &[]);
+    }
+
+    const MINUTE: i64 = 60_000;
+    const HOUR: i64 = 60 * MINUTE;
+
+    /// What is said of a plan that goes at once, after a change.
+    fn check(change: impl FnOnce(&mut Plan), expected: &str) {
+        let (name, channel) = (model::PlanName::new("p").unwrap(), model::Channel::Email);
+        let mut plan = Plan::new(name, channel, Close::After { ms: 0 });
+        change(&mut plan);
+        assert_eq!(schedule(&plan, Millis(0)).closes, expected, "{plan:?}");
+    }
+
+    #[test]
+    fn what_a_plan_says_beside_is_a_sentence() {
+        let after = |ms| Close::After { ms };
+        let rest =
+            Rest { start_ms: 10 * MINUTE, factor: 1, most_ms: 10 * MINUTE, each_ms: 0, reset_ms: HOUR };
+        check(|_| (), "as soon as an entry comes");
+        check(|plan| plan.rest = Some(rest), "as soon as an entry comes; after a message it rests for 10m");
+        check(
+            |plan| plan.rest = Some(Rest { factor: 6, most_ms: 24 * HOUR, ..rest }),
+            "as soon as an entry comes; after a message it rests for 10m, 6 times longer after each further one in a row, \
+             1d at most",
+        );
+        check(
+            |plan| plan.rest = Some(Rest { each_ms: 30_000, most_ms: HOUR, ..rest }),
+            "as soon as an entry comes; after a message it rests for 10m, 30s longer with each entry that comes meanwhile, \
+             1h at most",
+        );
+        check(
+            |plan| (plan.close, plan.entries) = (after(HOUR), Some(3)),
+            "1h after its first entry; sooner, once it holds 3 entries",
+        );
+        check(
+            |plan| (plan.close, plan.entries, plan.at_least) = (after(HOUR), Some(3), 5),
+            "1h after its first entry; sooner, once it holds 5 entries; with fewer than 5 items there is no message: they \
+             wait for more",
+        );
+        check(
+            |plan| (plan.close, plan.at_least, plan.below) = (after(HOUR), 2, Below::Ended),
+            "1h after its first entry; with fewer than 2 items there is no message: they are not told at all",
+        );
+        check(
+            |plan| (plan.close, plan.first) = (after(HOUR), First::Alone),
+            "1h after its first entry; the first entry is told at once",
+        );
+        check(
+            |plan| (plan.close, plan.first) = (after(HOUR), First::Both),
+            "1h after its first entry; the first entry is told at once, and again with the others",
+        );
+        let alone = |most| Some(Alone { most, within_ms: 10 * MINUTE });
+        check(
+            |plan| (plan.close, plan.alone) = (after(HOUR), alone(1)),
+            "1h after its first entry; at once, if no message was told in the 10m before",
+        );
+        check(
+            |plan| (plan.close, plan.alone, plan.together) = (after(HOUR), alone(3), true),
+            "1h after its first entry; at once, if fewer than 3 messages were told in the 10m before; all windows of a \
+             person close together",
+        );
+    }
+
+    #[test]
+    fn every_way_to_close_is_a_sentence() {
+        check(
+            |plan| plan.close = Close::Silence { ms: 5 * MINUTE, most_ms: HOUR },
+            "when nothing has come for 5m, and 1h after its first entry at the latest",
+        );
+        check(|plan| plan.close = Close::Away { ms: HOUR }, "when the person has not been seen for 1h");
+        let before = |ms| Close::Before { field: "starts".to_owned(), ms };
+        check(|plan| plan.close = before(0), "at the earliest `starts` of its entries");
+        check(|plan| plan.close = before(HOUR), "1h before the earliest `starts` of its entries");
+        let best = Hours::parse("07:00-22:00");
+        check(
+            |plan| {
+                let (at, on) = (LocalTime { hour: 9, minute: 0 }, Weekdays::ALL);
+                plan.close = Close::Calendar { at, on, zone: ZoneRule::Person, spread_ms: 0, best };
+            },
+            "every day at 09:00 in the person's time zone; for a person who comes often, in the hour between 07:00 and \
+             22:00 in which they come most",
+        );
+        let plans = ["now", "nudge"].map(|name| model::PlanName::new(name).unwrap()).to_vec();
+        check(
+            |plan| plan.follows = Some(Follows { plans: plans.clone(), wait_ms: 10 * MINUTE }),
+            "10m after a message of `now` or `nudge` was delivered, if the person has not come by then",
+        );
     }
 }

@@ -10,11 +10,14 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
+use listener::{
+    Limits, Listener,
+    http::{self, Times},
+};
 use runtime::{Shutdown, clock::Stopwatch};
 use serde_json::json;
 use store::StoreError;
 use tokio::{
-    net::TcpListener,
     task::{JoinHandle, spawn_blocking},
     time::timeout,
 };
@@ -24,7 +27,7 @@ use wire::token::Secret;
 use super::Out;
 use crate::{
     client::Client,
-    config::Config,
+    config::{Config, Engine},
     datadir::{Admin, DataDir, DemoClock, random_hex},
     engines::NotReady,
     failure::Failure,
@@ -62,7 +65,7 @@ pub fn run(
     config: Config,
     out: Out,
 ) -> Result<(), Failure> {
-    runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
+    super::start_log(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let ran = runtime.block_on(async {
         let catalogue = catalogue(&config)?;
@@ -80,16 +83,20 @@ async fn begin(process: Process, catalogue: Arc<Catalogue>, out: Out) -> Result<
         let stop = stop.clone();
         async move { stop.on_signals().await }
     });
-    let Process { config, data, secret, rooms, migrates } = process;
-    let listener = TcpListener::bind(config.listen).await;
+    let Process { mut config, data, secret, rooms, migrates } = process;
+    if let Engine::Production(engines) = &mut config.engine {
+        engines.kafka.client = client(&rooms, engines.kafka.instance.as_deref());
+    }
+    let listener = Listener::bind(config.listen, Limits::http()).await;
     let listener =
         listener.with_context(|| format!("listen on {}; --listen takes another address", config.listen))?;
-    let listens = listener.local_addr().context("the address")?;
+    let listens = listener.address().context("the address")?;
     say::talk(format!("opening {}", data.path().display()));
     let clock = Arc::new(DemoClock::open(data.path())?);
     let outbox = outbox(&config).await?;
     let post::Opened { courier, web_key } =
-        post::open(&config, &data, outbox.clone()).map_err(Failure::Refused)?;
+        post::open(&config, &data, outbox.clone(), rooms.contains(&Room::Sender))
+            .map_err(Failure::Refused)?;
     if clock.clock().ahead() > 0 {
         let hours = clock.clock().ahead() / 3_600_000;
         say::talk(format!("the clock is {hours} h ahead of this machine's, as it was left"));
@@ -125,6 +132,19 @@ async fn begin(process: Process, catalogue: Arc<Catalogue>, out: Out) -> Result<
     close(home, server, stop, why).await
 }
 
+/// By what the brokers know this process: its rooms, and its name or where it runs.
+fn client(rooms: &BTreeSet<Room>, instance: Option<&str>) -> String {
+    let rooms: Vec<&str> = rooms.iter().map(|room| room.name()).collect();
+    let rooms = if rooms.len() == Room::ALL.len() { "house".to_owned() } else { rooms.join("_") };
+    let fits = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let host = || {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        name.trim().chars().map(fits).collect::<String>()
+    };
+    let process = instance.map_or_else(|| format!("{}-{}", host(), std::process::id()), str::to_owned);
+    format!("tidings-{rooms}-{process}")
+}
+
 /// What kept a process from starting: something that a person must set right, or something that happened.
 pub fn at_the_start(error: anyhow::Error) -> Failure {
     let refused = error.is::<NotReady>()
@@ -150,8 +170,14 @@ async fn live(
             End::Away(why) => (why, false),
         };
         if is_full {
-            tracing::error!(why, "no room on the disk; the house stops and goes on by itself when there is");
-            say::talk(format!("no room on {}: waiting until there is", site.data.path().display()));
+            tracing::error!(
+                why,
+                "no room for the engines; the house stops and goes on by itself when there is"
+            );
+            say::talk(format!(
+                "no room for the engines in {} ({why}): waiting until there is",
+                site.data.path().display()
+            ));
             front.show(site.full());
         } else {
             tracing::error!(why, "an engine is away; the house stops and goes on by itself when it is back");
@@ -188,7 +214,7 @@ async fn live(
 }
 
 /// The catalogue, checked before anything is touched.
-fn catalogue(config: &Config) -> Result<Arc<Catalogue>, Failure> {
+pub fn catalogue(config: &Config) -> Result<Arc<Catalogue>, Failure> {
     let Some(dir) = &config.catalogue else {
         let what = "no catalogue: name its folder with --catalogue, TIDINGS_CATALOGUE, or `catalogue:` in tidings.yaml";
         return Err(Failure::refused(what));
@@ -216,10 +242,8 @@ pub fn reachable(listens: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listens.port())
 }
 
-fn serve(listener: TcpListener, router: axum::Router, stop: Shutdown) -> JoinHandle<std::io::Result<()>> {
-    tokio::spawn(async move {
-        axum::serve(listener, router).with_graceful_shutdown(async move { stop.wait().await }).await
-    })
+fn serve(listener: Listener, router: axum::Router, stop: Shutdown) -> JoinHandle<()> {
+    tokio::spawn(http::serve(listener, router, Times::USUAL, stop))
 }
 
 /// `admin.json` is there as long as this is.
@@ -282,7 +306,7 @@ async fn seed(config: &Config, admin: &Admin) {
 /// Closes the door first, then the rooms, then the engines. A second signal does not wait.
 async fn close(
     home: Option<Home>,
-    mut server: JoinHandle<std::io::Result<()>>,
+    mut server: JoinHandle<()>,
     stop: Shutdown,
     why: Option<anyhow::Error>,
 ) -> Result<(), Failure> {

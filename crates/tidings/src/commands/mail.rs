@@ -117,7 +117,7 @@ pub(super) fn ended(handed: Handed, message: &Message, out: Out) -> Result<(), F
             return Ok(say::data(format!("accepted as <{}>", message.message_id))?);
         }
         Handed::Stopped => "stopped".to_owned(),
-        Handed::NotNow(why) => format!("not now: {why}"),
+        Handed::NotNow(why) | Handed::Away(why) | Handed::Busy(why) => format!("not now: {why}"),
         Handed::Refused(why) => format!("refused: {why}"),
         Handed::Unknown(why) => format!("nobody can say whether it was taken: {why}"),
     };

@@ -6,7 +6,10 @@ use anyhow::Context as _;
 use runtime::Clock;
 use serde_json::json;
 
-use super::{Out, live::at_the_start};
+use super::{
+    Out,
+    live::{self, at_the_start},
+};
 use crate::{
     cli,
     config::{Config, Engine},
@@ -24,7 +27,8 @@ pub fn run(config: &Config, asked: &cli::Migrate, out: Out) -> Result<(), Failur
             "there is nothing to migrate: the engine is `embedded`, which `tidings up` makes ready by itself",
         ));
     };
-    runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
+    super::start_log(config)?;
+    let catalogue = config.catalogue.as_ref().map(|_| live::catalogue(config)).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     let (clock, partitions) = (Clock::real(0), config.partitions);
     let lines = runtime.block_on(async {
@@ -33,7 +37,7 @@ pub fn run(config: &Config, asked: &cli::Migrate, out: Out) -> Result<(), Failur
         if asked.check {
             migrate::check(production, partitions, &config.data_dir, &clock).await
         } else {
-            migrate::migrate(production, partitions, &config.data_dir, &clock).await
+            migrate::migrate(production, partitions, &config.data_dir, (catalogue.as_deref(), &clock)).await
         }
     });
     let lines = lines.map_err(at_the_start)?;

@@ -61,7 +61,7 @@ fn of_files(config: &Config, files: Files, asked: &Asked) -> Result<Vec<Preview>
         });
     };
     let public_url = config.public_url.as_deref().unwrap_or(NOWHERE);
-    let studio = Studio::new(Arc::new(catalogue), Zones::system(), public_url).map_err(Failure::refused)?;
+    let studio = Studio::new(Arc::new(catalogue), Zones::newest(), public_url).map_err(Failure::refused)?;
     let at = Place { log: &*topics, store: &*store, tenant: &config.tenant, now: Millis(clock.now()) };
     match runtime.block_on(studio.previews(asked, at))? {
         Ok(previews) => Ok(previews),

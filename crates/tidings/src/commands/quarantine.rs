@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Out,
-    reach::{Files, Reach, reach},
+    reach::{Files, Reach, reach_all},
 };
 use crate::{
     cli,
@@ -20,7 +20,7 @@ use crate::{
 const REASON_CHARS_LISTED: usize = 100;
 
 pub fn run(config: &Config, what: cli::Quarantine, out: Out) -> Result<(), Failure> {
-    let reach = reach(config)?;
+    let reach = reach_all(config)?;
     match what {
         cli::Quarantine::List => list(&items(&reach)?, out),
         cli::Quarantine::Show { item } => show(&items(&reach)?, item, out),

@@ -36,8 +36,17 @@ pub struct Files {
     _held: DataDir,
 }
 
-/// Finds out who answers.
+/// Finds out who answers for the tenant that was asked for; a house that speaks for another one does not.
 pub fn reach(config: &Config) -> Result<Reach, Failure> {
+    let reach = reach_all(config)?;
+    if let Reach::Running(client) = &reach {
+        client.speaks_for(&config.tenant)?;
+    }
+    Ok(reach)
+}
+
+/// Finds out who answers a question that is about no tenant in particular.
+pub fn reach_all(config: &Config) -> Result<Reach, Failure> {
     let dir = &config.data_dir;
     let held = match config.engine {
         Engine::Embedded if !dir.join("topics").exists() => {

@@ -5,7 +5,7 @@ use model::{Millis, partition::Partitions};
 
 use super::{
     Out,
-    reach::{Files, Reach, reach},
+    reach::{Files, Reach, reach_all},
     replay::by,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 
 pub fn run(config: &Config, asked: &cli::Repartition, out: Out) -> Result<(), Failure> {
     let to = Partitions::new(asked.to).context("so many partitions cannot be")?;
-    let files = match reach(config)? {
+    let files = match reach_all(config)? {
         Reach::Files(files) => files,
         Reach::Running(_) => return Err(Failure::refused("a house runs here; stop it first")),
     };

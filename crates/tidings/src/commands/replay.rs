@@ -12,7 +12,7 @@ use wire::replay::{Replay, ReplayState};
 
 use super::{
     Out,
-    reach::{Reach, reach},
+    reach::{Reach, reach_all},
 };
 use crate::{
     cli,
@@ -40,7 +40,7 @@ struct Asking {
 
 pub fn run(config: &Config, asked: &cli::Replay, out: Out) -> Result<(), Failure> {
     let is_work = asked.execute || asked.resume.is_some() || asked.stop.is_some();
-    let asking = Asking::new(reach(config)?, is_work)?;
+    let asking = Asking::new(reach_all(config)?, is_work)?;
     if asked.list {
         return list(&asking.ask::<Vec<Replay>>(&Order::List)?, out);
     }

@@ -1,5 +1,7 @@
 //! `tidings config`: the effective configuration.
 
+use model::civil::Zones;
+
 use super::Out;
 use crate::{
     config::{Merged, show},
@@ -21,5 +23,6 @@ pub fn run(merged: &Merged, out: Out) -> Result<(), Failure> {
         say::data(row)?;
         say::data(paint.with(say::FAINT, format!("  {}", line.help)))?;
     }
+    say::data(format!("time zones: {}", Zones::newest().origin()))?;
     Ok(())
 }

@@ -4,9 +4,12 @@ use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::Context as _;
 use courier_net::smtp::server::SmtpServer;
+use listener::{
+    Limits, Listener,
+    http::{self, Times},
+};
 use runtime::{Clock, Shutdown};
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use super::{Out, live::reachable};
 use crate::{
@@ -29,7 +32,7 @@ const SECRET_BYTES: usize = 24;
 
 pub fn run(config: &Config, asked: &Asked, out: Out) -> Result<(), Failure> {
     alone(asked)?;
-    runtime::log::start(&config.log.filter, config.log.format).map_err(Failure::Refused)?;
+    super::start_log(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
     Ok(runtime.block_on(serve(asked, out))?)
 }
@@ -54,21 +57,17 @@ async fn serve(asked: &Asked, out: Out) -> anyhow::Result<()> {
     let server = SmtpServer::bind(asked.listen, NAME, BOUNDS).await;
     let server =
         server.with_context(|| format!("listen on {}; --listen takes another address", asked.listen))?;
-    let page = TcpListener::bind(asked.page).await;
+    let page = Listener::bind(asked.page, Limits::http()).await;
     let page = page.with_context(|| format!("listen on {}; --page takes another address", asked.page))?;
-    let (takes, shows) = (server.address()?, page.local_addr()?);
+    let (takes, shows) = (server.address()?, page.address()?);
     let sink = Arc::new(Sink::new(Clock::real(0)));
     let guard = Guard::new(shows, false, || random_hex(SECRET_BYTES))?;
     let way = format!("smtp+plain://{}", reachable(takes));
     let inbox = Inbox { sink: sink.clone(), guard, pages: Pages::new()?, way: way.clone() };
     told(&way, shows, out)?;
-    let pages = axum::serve(page, router(inbox)).with_graceful_shutdown({
-        let stop = stop.clone();
-        async move { stop.wait().await }
-    });
-    let (_, served, ()) =
-        tokio::join!(stop.on_signals(), async { pages.await }, server.serve(sink, stop.clone()));
-    served.context("show the page")
+    let pages = http::serve(page, router(inbox), Times::USUAL, stop.clone());
+    tokio::join!(stop.on_signals(), pages, server.serve(sink, stop.clone()));
+    Ok(())
 }
 
 fn told(way: &str, shows: SocketAddr, out: Out) -> anyhow::Result<()> {

@@ -106,11 +106,8 @@ pub fn feedback(config: &Config, asked: &cli::Feedback, out: Out) -> Result<(), 
 /// The house, if it speaks for the tenant that was asked for.
 fn find(config: &Config) -> Result<Client, Failure> {
     let client = Client::find(&config.data_dir)?;
-    if client.tenant() == config.tenant.as_str() {
-        return Ok(client);
-    }
-    let (runs, asked) = (client.tenant(), &config.tenant);
-    Err(Failure::refused(format!("the house here speaks for tenant `{runs}`, not `{asked}`; see --tenant")))
+    client.speaks_for(&config.tenant)?;
+    Ok(client)
 }
 
 fn ours(what: &str, data: Value) -> anyhow::Result<Value> {

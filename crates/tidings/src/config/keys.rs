@@ -91,6 +91,7 @@ pub const DEMO: &str = "demo";
 pub const LOG_FILTER: &str = "log.filter";
 pub const LOG_FORMAT: &str = "log.format";
 pub const LIMITS_LAG: &str = "limits.lag";
+pub const LIMITS_CATALOGUE: &str = "limits.catalogue";
 pub const LIMITS_HAND_OVER: &str = "limits.hand_over";
 
 /// The engines of one machine, or of many.
@@ -98,7 +99,7 @@ pub const EMBEDDED: &str = "embedded";
 pub const PRODUCTION: &str = "production";
 
 /// All keys, in the order in which they are shown.
-pub const KEYS: [Key; 75] = [
+pub const KEYS: [Key; 76] = [
     Key {
         form: Form::Path,
         ..key(DATA_DIR, "TIDINGS_DATA_DIR", Some(".tidings"), "where everything is kept")
@@ -133,7 +134,7 @@ pub const KEYS: [Key; 75] = [
         Form::Secret,
         SECRET,
         "TIDINGS_SECRET",
-        "what the links of mails are signed with, 64 hexadecimal digits; the one in the data directory unless set",
+        "what the links of mails are signed with, 64 hexadecimal digits, and below it a line for each of before; the one in the data directory unless set",
     ),
     of(
         Form::Path,
@@ -305,6 +306,12 @@ pub const KEYS: [Key; 75] = [
         "records a stage may be behind before intake answers 429",
     ),
     key(
+        LIMITS_CATALOGUE,
+        "TIDINGS_LIMITS_CATALOGUE",
+        Some("10m"),
+        "how long what a newer catalogue wrote waits for a process that has it, before one with an older goes on",
+    ),
+    key(
         LIMITS_HAND_OVER,
         "TIDINGS_LIMITS_HAND_OVER",
         Some("2m"),
@@ -322,7 +329,7 @@ pub const KEYS: [Key; 75] = [
         KAFKA_INSTANCE,
         "TIDINGS_KAFKA_INSTANCE",
         None,
-        "this process's own name; a restart under it within the session keeps its partitions",
+        "this process's own name, under which a restart within the session keeps its partitions; the host's in a StatefulSet",
     ),
     key(KAFKA_REPLICATION, "TIDINGS_KAFKA_REPLICATION", Some("3"), "brokers that keep each record"),
     key(
@@ -334,8 +341,8 @@ pub const KEYS: [Key; 75] = [
     key(
         KAFKA_SESSION,
         "TIDINGS_KAFKA_SESSION",
-        Some("45s"),
-        "after how much silence a process counts as gone (protocol classic)",
+        None,
+        "after how much silence a process counts as gone (protocol classic); 45s with `kafka.instance`, else 10s",
     ),
     key(
         KAFKA_TRANSACTION,

@@ -82,12 +82,15 @@ pub fn merge(
         secrets: BTreeMap::new(),
         api_keys: Vec::new(),
         refused: Vec::new(),
+        host: None,
         read: &read,
     };
     merge.defaults();
     if let Some((path, text)) = file {
         merge.file(path, text);
     }
+    let environment: BTreeMap<String, String> = environment.into_iter().collect();
+    merge.host = stable_host(&environment);
     merge.environment(environment.into_iter().filter(|(name, _)| name.starts_with("TIDINGS_")).collect());
     for Given { name, flag, text } in flags {
         merge.settings.insert(name, Setting { text, source: Source::Flag(flag) });
@@ -95,11 +98,24 @@ pub fn merge(
     merge.settle()
 }
 
+/// A Pod of a StatefulSet has the same name in all its lives: that of the set and a number. One of a Deployment ends in
+/// five letters and digits, and never comes back.
+fn stable_host(environment: &BTreeMap<String, String>) -> Option<String> {
+    const DIGITS_MAX: usize = 4;
+    environment.get("KUBERNETES_SERVICE_HOST")?;
+    let host = environment.get("HOSTNAME")?;
+    let (set, number) = host.rsplit_once('-')?;
+    let is_number = (1..=DIGITS_MAX).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
+    (is_number && !set.is_empty()).then(|| host.clone())
+}
+
 pub(super) struct Merge<'a> {
     pub settings: BTreeMap<&'static str, Setting>,
     pub secrets: BTreeMap<&'static str, (SecretString, Source)>,
     api_keys: Vec<KeySetting>,
     pub refused: Vec<String>,
+    /// A name that this process will have again when it is started anew.
+    pub host: Option<String>,
     read: Read<'a>,
 }
 
@@ -274,7 +290,7 @@ impl Merge<'_> {
     }
 
     pub fn api_keys(&mut self, own: Option<&Tenant>) -> Vec<ApiKey> {
-        let mut keys = Vec::new();
+        let mut keys: Vec<ApiKey> = Vec::new();
         for KeySetting { tenant, key, source } in &self.api_keys {
             let tenant = match (tenant, own) {
                 (Some(tenant), _) => Tenant::new(tenant),
@@ -285,6 +301,10 @@ impl Merge<'_> {
                 Ok(_) if key.expose_secret().chars().count() < API_KEY_CHARS_MIN => {
                     self.refused
                         .push(format!("{source}: an API key has at least {API_KEY_CHARS_MIN} characters"));
+                }
+                Ok(tenant) if keys.iter().any(|other| other.tenant != tenant && is_same(&other.key, key)) => {
+                    self.refused
+                        .push(format!("{source}: this API key is another tenant's too; each has its own"));
                 }
                 Ok(tenant) => keys.push(ApiKey { tenant, key: key.clone() }),
                 Err(error) => self.refused.push(format!("{source}: {error}")),
@@ -309,6 +329,11 @@ impl Merge<'_> {
         let setting = self.settings.get(name).map(|setting| &setting.source);
         setting.or_else(|| self.secrets.get(name).map(|(_, source)| source))
     }
+}
+
+/// Whether two keys open the same door: white space around them counts for nothing.
+fn is_same(one: &SecretString, other: &SecretString) -> bool {
+    one.expose_secret().trim() == other.expose_secret().trim()
 }
 
 /// The secret that a name of the file says is kept elsewhere.

@@ -13,7 +13,7 @@ use super::{
         KAFKA_PREFIX, KAFKA_PROPERTIES, KAFKA_PROTOCOL, KAFKA_REPLICATION, KAFKA_SESSION, KAFKA_TLS,
         KAFKA_TRANSACTION, KAFKA_USER, REGISTRY_CA, REGISTRY_PASSWORD, REGISTRY_URL, REGISTRY_USER,
     },
-    merge::{Merge, Source},
+    merge::{Merge, Setting, Source},
     parse::{addresses, duration, parsed, word},
     settle::path,
 };
@@ -41,6 +41,9 @@ const MECHANISMS: &[(&str, Mechanism)] = &[
     ("scram-sha-256", Mechanism::ScramSha256),
     ("scram-sha-512", Mechanism::ScramSha512),
 ];
+/// A process with a name of its own comes back and keeps its partitions, so others wait for it; one without never does.
+const SESSION_OF_NAMED: &str = "45s";
+const SESSION_OF_NAMELESS: &str = "10s";
 const SWITCH: &str = "is neither true nor false";
 /// What a property that must not be shown has in its name.
 const SECRETS: [&str; 5] = ["password", "passphrase", "secret", ".pem", "token"];
@@ -88,9 +91,19 @@ fn kafka(merge: &mut Merge<'_>, demo: bool) -> Option<topic_kafka::Settings> {
     let brokers = required(merge, KAFKA_BROKERS, addresses);
     let prefix = merge.take(KAFKA_PREFIX, topic_name);
     let protocol = merge.take(KAFKA_PROTOCOL, word(PROTOCOLS));
+    if merge.source(KAFKA_INSTANCE).is_none()
+        && let Some(host) = merge.host.clone()
+    {
+        let source = Source::Environment("HOSTNAME".to_owned());
+        merge.settings.insert(KAFKA_INSTANCE, Setting { text: host, source });
+    }
     let instance = merge.take(KAFKA_INSTANCE, topic_name).filter(|name| !name.is_empty());
     let factor = merge.take(KAFKA_REPLICATION, from_one);
     let min_insync = merge.take(KAFKA_MIN_INSYNC, from_one);
+    if merge.source(KAFKA_SESSION).is_none() {
+        let text = if instance.is_some() { SESSION_OF_NAMED } else { SESSION_OF_NAMELESS }.to_owned();
+        merge.settings.insert(KAFKA_SESSION, Setting { text, source: Source::Default });
+    }
     let session = merge.take(KAFKA_SESSION, duration);
     let transaction = merge.take(KAFKA_TRANSACTION, duration);
     let mechanism = merge.take(KAFKA_MECHANISM, word(MECHANISMS));

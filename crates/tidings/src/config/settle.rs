@@ -7,7 +7,7 @@ use std::{
 
 use model::{Tenant, partition::Partitions};
 use secrecy::ExposeSecret as _;
-use wire::token::{SECRET_BYTES, Secret};
+use wire::token::{OLD_SECRETS_MAX, SECRET_BYTES, Secret};
 
 use super::{
     Config, Engine, Limits, Log, Refused, hooks,
@@ -27,6 +27,8 @@ pub struct Merged {
     pub texts: BTreeMap<&'static str, String>,
     /// The secrets that are there.
     pub secrets: BTreeSet<&'static str>,
+    /// Files of secrets that everybody on this machine can read.
+    pub open: Vec<PathBuf>,
 }
 
 /// The engines of one machine, or of many.
@@ -69,6 +71,7 @@ impl Merge<'_> {
         let demo = self.take(keys::DEMO, parsed("is neither true nor false"));
         let filter = self.take(keys::LOG_FILTER, log_filter);
         let format = self.take(keys::LOG_FORMAT, format);
+        let wait = self.take(keys::LIMITS_CATALOGUE, duration);
         let lag = self.take(keys::LIMITS_LAG, parsed("is no whole number"));
         let engine = self.engine(demo);
         // Everything was looked at by now, so that every problem is told and not only the first.
@@ -93,7 +96,7 @@ impl Merge<'_> {
                 presence_url,
                 demo: demo?,
                 log: Log { filter: filter?, format: format? },
-                limits: Limits { lag: lag?, hand_over: hand_over? },
+                limits: Limits { lag: lag?, hand_over: hand_over?, catalogue: wait? },
             })
         })();
         let sources = self.sources();
@@ -102,7 +105,7 @@ impl Merge<'_> {
                 let config = check(config, &sources)?;
                 let texts = self.settings.into_iter().map(|(name, setting)| (name, setting.text)).collect();
                 let secrets = self.secrets.into_keys().collect();
-                Ok(Merged { config, sources, texts, secrets })
+                Ok(Merged { config, sources, texts, secrets, open: Vec::new() })
             }
             _ => Err(Refused(self.refused)),
         }
@@ -134,7 +137,10 @@ impl Merge<'_> {
             let digits = 2 * SECRET_BYTES;
             self.refuse(
                 &source,
-                format!("`secret` is {digits} hexadecimal digits: `openssl rand -hex {SECRET_BYTES}`"),
+                format!(
+                    "`secret` is {digits} hexadecimal digits: `openssl rand -hex {SECRET_BYTES}`; those of before \
+                     stand below it, {OLD_SECRETS_MAX} at most, a line each"
+                ),
             );
         }
         parsed

@@ -225,7 +225,10 @@ fn what_is_wrong_with_production_is_refused_with_its_place() {
         "tidings.yaml:1:17: registry.url: `https://ann:x@r` is no address such as https://registry.example.org",
     );
     check("partitions: 2000", "tidings.yaml:1:13: partitions: `2000` is no number from 1 to 1024");
-    check("secret: abc", "tidings.yaml:1:9: `secret` is 64 hexadecimal digits: `openssl rand -hex 32`");
+    check(
+        "secret: abc",
+        "tidings.yaml:1:9: `secret` is 64 hexadecimal digits: `openssl rand -hex 32`; those of before stand below it, 4 at most, a line each",
+    );
 }
 
 #[test]
@@ -369,6 +372,12 @@ fn keys_have_one_source_and_are_texts() {
     check("[{tenant: t, kee: a}]", "did you mean `key`?");
     check("[{tenant: t, key_file: nowhere}]", "nowhere: ");
     check("key", "is a list of");
+    check(
+        &format!("[{{tenant: a, key: {SECRET}}}, {{tenant: b, key_file: secret}}]"),
+        "this API key is another tenant's too; each has its own",
+    );
+    merged(&format!("api_keys: [{{tenant: a, key: {SECRET}}}, {{tenant: a, key_file: secret}}]"), &[], &[])
+        .unwrap();
 }
 
 #[test]
@@ -409,4 +418,26 @@ fn no_secret_is_ever_shown() {
             assert!(!text.contains(SECRET) && !text.contains(HEX), "{text}");
         }
     }
+}
+
+/// The host's name, and what becomes of it: who comes back under a name is waited for.
+#[test]
+fn a_pod_of_a_stateful_set_has_a_name_of_its_own() {
+    let check = |host: &[(&str, &str)], instance: &str, session: &str| {
+        let environment = [&PRODUCTION[..], &COMPLETE[..], host].concat();
+        let merged = merged("", &environment, &[]).unwrap_or_else(|refused| panic!("{refused}"));
+        assert_eq!(shown(&merged, "kafka.instance"), instance, "{host:?}");
+        assert_eq!(shown(&merged, "kafka.session"), session, "{host:?}");
+    };
+    let pod = |host: &'static str| [("KUBERNETES_SERVICE_HOST", "10.0.0.1"), ("HOSTNAME", host)];
+    let (none, short) = ("- (default)", "10s (default)");
+    check(&[], none, short);
+    check(&[("HOSTNAME", "digest-0")], none, short);
+    check(&pod("digest-0"), "digest-0 (environment HOSTNAME)", "45s (default)");
+    check(&pod("tidings-fanout-12"), "tidings-fanout-12 (environment HOSTNAME)", "45s (default)");
+    check(&pod("digest-7d9f8b6c5-x2x4z"), none, short);
+    check(&pod("digest-7d9f8b6c5-24589"), none, short);
+    check(&pod("-0"), none, short);
+    let named = [&pod("digest-7d9f8b6c5-x2x4z")[..], &[("TIDINGS_KAFKA_INSTANCE", "d0")]].concat();
+    check(&named, "d0 (environment TIDINGS_KAFKA_INSTANCE)", "45s (default)");
 }

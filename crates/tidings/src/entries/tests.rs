@@ -64,7 +64,9 @@ impl Client {
         let Page { entries, next, more } = page(days, &lives(), self.at.clone(), most);
         let given = entries.len();
         assert!(given <= most);
-        assert!(!more || given == most, "a page with room said that there was more");
+        let bytes = |entry: &&Entry| super::bytes_of(entry);
+        let is_full = given == most || entries.iter().map(bytes).sum::<usize>() > super::PAGE_BYTES_MAX / 2;
+        assert!(!more || is_full, "a page with room said that there was more");
         self.has.extend(entries.into_iter().map(|entry| (entry.entry.clone(), entry.clone())));
         self.at = Cursor::parse(&next).unwrap();
         (given, more)
@@ -202,4 +204,25 @@ fn what_lives_no_more_is_forgotten_and_what_is_not_asked_for_is_kept() {
     assert_eq!(Cursor::parse(&next).unwrap().days.len(), 1);
     let much_later = TODAY.plus(30)..=TODAY.plus(60);
     assert_eq!(page(&[], &much_later, client.at, 500).next, Cursor::default().to_string());
+}
+
+/// Long names: a page is cut by its bytes, one that is too long alone is given all the same, and nothing is left out.
+#[test]
+fn a_page_is_cut_by_its_bytes() {
+    let check = |name_bytes: usize, count: u8, polls: usize| {
+        let rows = (0..count).map(|number| entry(key(0, number), 1)).collect();
+        let mut days = shown(&BTreeMap::from([(TODAY, rows)]));
+        for (_, entries) in &mut days {
+            entries.iter_mut().for_each(|entry| entry.name = Some("a".repeat(name_bytes)));
+        }
+        let mut client = Client::default();
+        let mut polled = 1;
+        while client.poll(&days, 500).1 {
+            polled += 1;
+        }
+        assert_eq!((client.has.len(), polled), (count.into(), polls), "{name_bytes}");
+    };
+    check(10, 200, 1);
+    check(10_000, 200, 4);
+    check(super::PAGE_BYTES_MAX, 5, 5);
 }

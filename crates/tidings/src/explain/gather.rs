@@ -18,9 +18,9 @@ use store::{
     world::{self, Wanted},
 };
 use topic::Topics;
-use wire::topics;
+use wire::{note, topics};
 
-use super::Asked;
+use super::{Asked, editions::Told};
 
 /// Records read at once.
 const PAGE: usize = 1_000;
@@ -49,6 +49,8 @@ pub struct Gathered {
     pub world: World,
     pub journal: BTreeMap<ReadyId, Journalled>,
     pub readys: BTreeMap<ReadyId, Ready>,
+    /// By which catalogue events were told.
+    pub told_by: Told,
     /// Records that fan-out has not read yet.
     pub unread: u64,
 }
@@ -79,6 +81,13 @@ pub async fn gather(
         (_, None) => None,
     };
     events(log, tenant, asked, subject.as_ref(), &mut gathered).await?;
+    if !gathered.events.is_empty() {
+        gathered
+            .told_by
+            .look(log, catalogue.hash, &gathered.events)
+            .await
+            .context("catalogues of the house")?;
+    }
     let keys =
         [StateKey::Person, StateKey::Mutes, StateKey::Notes].map(|of| of(tenant.clone(), person.clone()));
     let mut states = store.states(&keys).await.context("what is known of the person")?.into_iter();
@@ -132,10 +141,13 @@ async fn events(
             let Some(last) = records.last() else { break };
             from = last.offset + 1;
             // What cannot be read was put into quarantine by fan-out.
-            let read = records.iter().filter_map(|record| wire::event::decode(record.value.as_deref()?).ok());
-            for event in
-                read.filter(|event| event.tenant == *tenant && asked.means(tenant, event.key, &event.subject))
-            {
+            let read = records.iter().filter_map(|record| {
+                Some((wire::event::decode(record.value.as_deref()?).ok()?, note::edition(&record.headers)))
+            });
+            let means =
+                |event: &Event| event.tenant == *tenant && asked.means(tenant, event.key, &event.subject);
+            for (event, edition) in read.filter(|(event, _)| means(event)) {
+                gathered.told_by.admitted.extend(edition.map(|edition| (event.key, edition)));
                 if !gathered.events.iter().any(|other| other.key == event.key) {
                     gathered.events.push(event);
                 }

@@ -265,6 +265,9 @@ fn ended(why: Why) -> String {
         }
         Why::Cancelled => "somebody closed its window and had it tell nothing",
         Why::KindGone | Why::PlanGone => "the catalogue was changed since",
+        Why::Refused => {
+            "the channel refused it for good, or its text could not be written; the log of the sender says which"
+        }
         _ => return why.text().to_owned(),
     };
     format!("{}: {more}", why.text())
@@ -281,6 +284,7 @@ fn journal(journalled: &Journalled) -> Option<String> {
                 Recorded::Nothing => "nothing was left to send",
                 Recorded::Refused => "refused for good",
                 Recorded::NotSent => "not sent, tried again",
+                Recorded::Away => "nobody took any message, tried again",
                 Recorded::Returned => "not sent, left to the next message",
                 Recorded::Unknown => "nobody can say whether it was sent",
                 Recorded::Unsure => "nobody can say whether it was sent, sent again",

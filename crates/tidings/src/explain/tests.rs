@@ -11,6 +11,7 @@ use clap::Parser as _;
 use model::{
     Because, Channel, Day, Entry, Event, EventKey, Kind, Mark, Millis, Person, Place, PlanName, ReadyId,
     Reason, Row, State, SubjectRef, Tenant, Value, What, Why, World,
+    edition::Edition,
     fold::fold,
     hold::Held,
     limits::DAY_MS,
@@ -21,6 +22,7 @@ use tower::ServiceExt as _;
 
 use super::{
     Asked, Explanation, Refusal,
+    editions::Told,
     gather::{Gathered, cut, gather, latest},
     judge, nothing as nothing_found, tell,
 };
@@ -206,6 +208,30 @@ fn who_was_not_found_learns_why() {
         &follows(nothing()),
         "no entry",
         &["they follow maker:7", "were not when it was told"],
+    );
+    let (older, newer) = (Edition { number: 1, hash: 5 }, Edition { number: 2, hash: 9 });
+    let by = |by: Edition, is_aside: bool| {
+        let mut gathered = follows(nothing());
+        let key = gathered.events[0].key;
+        gathered.told_by = Told {
+            own: Some(newer),
+            admitted: [(key, by)].into(),
+            aside: is_aside.then_some(key).into_iter().collect(),
+        };
+        gathered
+    };
+    check(
+        "by another catalogue",
+        &by(older, false),
+        "no entry",
+        &["admitted by edition 1", "this is edition 2"],
+    );
+    check("by the same", &by(newer, false), "no entry", &["were not when it was told"]);
+    check(
+        "by an older one",
+        &by(newer, true),
+        "no entry",
+        &["told by an older catalogue", "quarantine retry"],
     );
     let day = Day::of(now());
     let gone = "its day, 2026-11-21, was archived or has expired";

@@ -1,4 +1,8 @@
-//! The keeper: drops the days that have expired, as whole pieces, once each UTC day.
+//! The keeper: drops the days that have expired, as whole pieces, once each UTC day. Beside it, in the same room,
+//! persons are erased ([`crate::erase::work`]).
+//!
+//! What is dropped is gone, so its clock alone is not enough: a day is dropped when it has expired as seen from the
+//! newest day that has rows. A house in which nothing happens keeps its last days a little longer.
 
 use std::sync::Arc;
 
@@ -6,8 +10,15 @@ use model::{
     Day, Millis,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
-use runtime::{Clock, Quiet, Shutdown, retry};
-use store::Store;
+use runtime::{
+    Clock, Quiet, Shutdown,
+    metrics::{Counters, Gauges, Metrics},
+    retry,
+};
+use store::{Store, StoreError};
+
+/// Days without an event that are no reason to doubt the clock.
+const QUIET_DAYS: i32 = 2;
 
 /// What the keeper works with.
 pub struct Ports {
@@ -15,24 +26,51 @@ pub struct Ports {
     pub clock: Clock,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
+    pub metrics: KeeperMetrics,
+}
+
+/// What the keeper counts.
+#[derive(Clone)]
+pub struct KeeperMetrics {
+    dropped: Counters,
+    failures: Counters,
+    succeeded: Gauges,
+}
+
+impl KeeperMetrics {
+    pub fn declare(metrics: &Metrics) -> anyhow::Result<Self> {
+        let help = "Expired days that were dropped.";
+        let dropped = metrics.counter("tidings_keeper_dropped_days_total", help, &[])?;
+        let help = "How often expired days could not be dropped; it is tried again.";
+        let failures = metrics.counter("tidings_keeper_failures_total", help, &[])?;
+        let help = "When the keeper last had nothing left to drop, in seconds since 1970; 0 if not yet. It is once a UTC day.";
+        let succeeded = metrics.gauge("tidings_keeper_success_timestamp_seconds", help, &[])?;
+        dropped.with_label_values::<&str>(&[]).inc_by(0);
+        failures.with_label_values::<&str>(&[]).inc_by(0);
+        succeeded.with_label_values::<&str>(&[]).set(0);
+        Ok(Self { dropped, failures, succeeded })
+    }
 }
 
 /// Runs until the shutdown. A store that cannot drop a day now is asked again; the rows are unreadable
 /// after their day's end either way, so nothing but room on the disk depends on it.
 pub async fn run(ports: Ports) -> anyhow::Result<()> {
-    let Ports { store, clock, quiet, shutdown } = ports;
+    let Ports { store, clock, quiet, shutdown, metrics } = ports;
     let mut worker = quiet.worker();
     let mut tries = 0;
     loop {
         let today = Day::of(Millis(clock.now()));
-        match store.drop_before(first_kept(today)).await {
+        match drop_expired(&*store, today).await {
             Ok(dropped) => {
                 tries = 0;
+                metrics.dropped.with_label_values::<&str>(&[]).inc_by(dropped);
+                metrics.succeeded.with_label_values::<&str>(&[]).set(clock.now() / 1_000);
                 if dropped > 0 {
                     tracing::info!(dropped, "expired days were dropped");
                 }
             }
             Err(error) => {
+                metrics.failures.with_label_values::<&str>(&[]).inc();
                 tracing::warn!(%error, "expired days could not be dropped; they are tried again");
                 tokio::select! {
                     () = retry::pause(tries, 0) => {}
@@ -54,6 +92,22 @@ pub async fn run(ports: Ports) -> anyhow::Result<()> {
     }
 }
 
+/// Drops the days that have expired; how many.
+async fn drop_expired(store: &dyn Store, today: Day) -> Result<u64, StoreError> {
+    // Nothing lives that could be dropped by mistake.
+    let Some(newest) = store.newest().await? else { return Ok(0) };
+    let believed = believed(today, newest);
+    if believed < today {
+        tracing::warn!(%today, %newest, "the newest rows are of days ago: days are dropped as of then");
+    }
+    store.drop_before(first_kept(believed)).await
+}
+
+/// Which day it is, if the newest rows are of that one.
+fn believed(today: Day, newest: Day) -> Day {
+    today.min(newest.plus(QUIET_DAYS))
+}
+
 /// The oldest day that still has life in it today.
 fn first_kept(today: Day) -> Day {
     let life = i32::try_from(DAY_LIFE_MS / DAY_MS).unwrap_or(i32::MAX);
@@ -63,6 +117,40 @@ fn first_kept(today: Day) -> Day {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_clock_far_ahead_drops_nothing_that_lives() {
+        let today = Day::parse("2026-11-21").unwrap();
+        let check = async |ahead: i32, rows: &[i32], dropped: u64| {
+            let dir = tempfile::tempdir().unwrap();
+            let store = store::embedded::Embedded::open(dir.path()).unwrap();
+            for before in rows {
+                write(&store, today.plus(-before)).await;
+            }
+            let found = drop_expired(&store, today.plus(ahead)).await.unwrap();
+            assert_eq!(found, dropped, "{ahead} days ahead, rows {rows:?} days ago");
+        };
+        check(0, &[0, 1, 20], 0).await;
+        check(0, &[0, 1, 21, 22], 2).await;
+        for ahead in [1, 3, 10, 20, 25, 400] {
+            check(ahead, &[0, 1, 18], 0).await;
+        }
+        // A house in which nothing happened for a week.
+        check(0, &[7, 24, 29], 1).await;
+        check(0, &[30, 40], 0).await;
+    }
+
+    async fn write(store: &store::embedded::Embedded, day: Day) {
+        let at = day.start();
+        let mark = model::Mark::new(None, model::What::Read, Vec::new(), at);
+        let key = model::entry::DayKey {
+            tenant: model::Tenant::new("main").unwrap(),
+            person: model::Person::new("ann").unwrap(),
+            day,
+        };
+        let rows = store::DayRows { key, rows: vec![model::Row::Mark(mark)] };
+        store::Days::write(store, vec![rows], at).await.unwrap();
+    }
 
     #[test]
     fn a_day_is_kept_until_it_expires() {

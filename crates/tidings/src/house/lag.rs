@@ -1,10 +1,15 @@
-//! How far behind the rooms of this process are, for whoever watches: in records, and in the age of the
-//! oldest record that was not read. Asked of the log now and then, for all partitions of a group, whoever
-//! has them.
+//! How far behind rooms are, for whoever watches: in records, and in the age of the oldest record that was not read.
+//! Asked of the log now and then, for all partitions of a group, whoever has them; so it is told also of a room whose
+//! processes are all dead, and of records that nobody can read.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use anyhow::Context as _;
+use futures::{StreamExt as _, future::join_all, stream};
 use model::Millis;
 use runtime::{
     Clock, Shutdown,
@@ -15,8 +20,8 @@ use topic::{Topics, port::Standing};
 
 use super::stages::Reading;
 
-/// How long the log may take for all of it.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long the log may take for one answer.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 /// Oldest records that are looked up at once.
 const LOOKS: usize = 8;
 const LABELS: [&str; 3] = ["group", "topic", "partition"];
@@ -28,6 +33,9 @@ pub struct Lag {
     clock: Clock,
     records: Gauges,
     seconds: Measures,
+    unknown: Gauges,
+    /// The partitions that are shown, by group and topic.
+    shown: Mutex<BTreeMap<(String, String), BTreeSet<u32>>>,
 }
 
 impl Lag {
@@ -41,10 +49,15 @@ impl Lag {
         let records = metrics.gauge("tidings_lag_records", help, &LABELS)?;
         let help = "Age of the oldest record that a group has not committed yet; 0 if there is none.";
         let seconds = metrics.measure("tidings_lag_seconds", help, &LABELS)?;
-        Ok(Self { readings, log, clock, records, seconds })
+        let help = "1 while nobody can say how far a group is, since the log does not answer; then its lag is not there.";
+        let unknown = metrics.gauge("tidings_lag_unknown", help, &["group", "topic"])?;
+        for Reading { group, topic, .. } in &readings {
+            unknown.with_label_values(&[group, topic]).set(0);
+        }
+        Ok(Self { readings, log, clock, records, seconds, unknown, shown: Mutex::default() })
     }
 
-    /// Runs until the shutdown. What nobody can say is not shown: an old figure would look like a good one.
+    /// Runs until the shutdown.
     pub async fn run(self, every: Duration, shutdown: Shutdown) -> anyhow::Result<()> {
         let mut looks = interval(every);
         let mut knows = true;
@@ -54,36 +67,67 @@ impl Lag {
                 () = shutdown.wait() => return Ok(()),
             }
             let asked = tokio::select! {
-                asked = timeout(ANSWER_TIME_MAX, self.refresh()) => asked.map_err(anyhow::Error::from).flatten(),
+                asked = self.refresh() => asked,
                 () = shutdown.wait() => return Ok(()),
             };
-            match asked {
-                Ok(()) => knows = true,
-                Err(error) => {
-                    self.records.reset();
-                    self.seconds.reset();
-                    if knows {
-                        tracing::warn!(error = format!("{error:#}"), "nobody can say how far the rooms are");
-                    }
-                    knows = false;
-                }
+            if let Err(error) = &asked
+                && knows
+            {
+                tracing::warn!(error = format!("{error:#}"), "nobody can say how far all rooms are");
             }
+            knows = asked.is_ok();
         }
     }
 
+    /// Asks once, for each topic by itself: one that nobody can speak for hides no other. The error is the first.
     pub async fn refresh(&self) -> anyhow::Result<()> {
-        for reading in &self.readings {
-            let standings = reading.standing(&*self.log).await?;
-            let age = async |standing: Standing| anyhow::Ok((self.age(&standing).await?, standing));
-            let mut aged = stream::iter(standings).map(age).buffer_unordered(LOOKS);
-            while let Some((seconds, standing)) = aged.try_next().await? {
-                let labels = [&reading.group, &reading.topic, &standing.partition.to_string()];
-                let lag = standing.lag();
-                self.records.with_label_values(&labels).set(i64::try_from(lag).unwrap_or(i64::MAX));
-                self.seconds.with_label_values(&labels).set(seconds);
+        let asked = join_all(self.readings.iter().map(|reading| self.ask(reading))).await;
+        asked.into_iter().find(Result::is_err).unwrap_or(Ok(()))
+    }
+
+    async fn ask(&self, reading: &Reading) -> anyhow::Result<()> {
+        let Reading { group, topic, .. } = reading;
+        let asked = timeout(ANSWER_TIME_MAX, reading.standing(&*self.log)).await;
+        let asked = asked.map_err(anyhow::Error::from).and_then(|asked| Ok(asked?));
+        self.unknown.with_label_values(&[group, topic]).set(i64::from(asked.is_err()));
+        let standings = asked.inspect_err(|_| self.forget(group, topic));
+        let standings = standings.with_context(|| format!("`{group}` in `{topic}`"))?;
+        let age = async |standing: Standing| {
+            let age = timeout(ANSWER_TIME_MAX, self.age(&standing)).await;
+            (age.map_err(anyhow::Error::from).flatten(), standing)
+        };
+        let mut aged = stream::iter(standings).map(age).buffer_unordered(LOOKS);
+        let mut first = Ok(());
+        while let Some((seconds, standing)) = aged.next().await {
+            let labels = [group, topic, &standing.partition.to_string()];
+            let of_topic = (group.clone(), topic.clone());
+            self.shown().entry(of_topic).or_default().insert(standing.partition);
+            let lag = i64::try_from(standing.lag()).unwrap_or(i64::MAX);
+            self.records.with_label_values(&labels).set(lag);
+            match seconds {
+                Ok(seconds) => self.seconds.with_label_values(&labels).set(seconds),
+                Err(error) => {
+                    // How many there are is known, and how old they are is not.
+                    drop(self.seconds.remove_label_values(&labels));
+                    first = first.and(Err(error));
+                }
             }
         }
-        Ok(())
+        first
+    }
+
+    /// What nobody can say is not shown: an old figure would look like a good one.
+    fn forget(&self, group: &str, topic: &str) {
+        let shown = self.shown().remove(&(group.to_owned(), topic.to_owned())).unwrap_or_default();
+        for partition in shown {
+            let labels = [group, topic, &partition.to_string()];
+            drop(self.records.remove_label_values(&labels));
+            drop(self.seconds.remove_label_values(&labels));
+        }
+    }
+
+    fn shown(&self) -> MutexGuard<'_, BTreeMap<(String, String), BTreeSet<u32>>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Seconds since the first record was appended that its group has not committed.
@@ -91,8 +135,8 @@ impl Lag {
         if standing.committed >= standing.end {
             return Ok(0.0);
         }
-        let first = self.log.read(&standing.topic, standing.partition, standing.committed, 1).await?;
-        let age = first.first().map_or(0, |record| Millis(self.clock.now()).since(Millis(record.appended)));
+        let first = self.log.appended(&standing.topic, standing.partition, standing.committed).await?;
+        let age = first.map_or(0, |appended| Millis(self.clock.now()).since(Millis(appended)));
         #[allow(clippy::cast_precision_loss, reason = "an age in milliseconds fits many times over")]
         Ok(age.max(0) as f64 / 1_000.0)
     }
@@ -100,8 +144,9 @@ impl Lag {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
     use model::partition::Partitions;
-    use topic::{NewRecord, embedded::Embedded};
+    use topic::{Member, Membership, NewRecord, Record, TopicError, TopicSpec, embedded::Embedded};
     use wire::topics;
 
     use super::*;
@@ -109,6 +154,70 @@ mod tests {
         house::{declare, stages::readings},
         testing::catalogue,
     };
+
+    /// Nobody can read its records, and of one group it says nothing.
+    #[derive(Debug)]
+    struct Mute(Embedded);
+
+    #[async_trait]
+    impl Topics for Mute {
+        async fn declare(&self, specs: &[TopicSpec]) -> Result<(), TopicError> {
+            self.0.declare(specs).await
+        }
+        async fn append(&self, records: Vec<NewRecord>) -> Result<(), TopicError> {
+            self.0.append(records).await
+        }
+        async fn read(&self, _: &str, _: u32, _: u64, _: usize) -> Result<Vec<Record>, TopicError> {
+            Err(TopicError::Busy("no registry answers".to_owned()))
+        }
+        async fn appended(&self, topic: &str, partition: u32, from: u64) -> Result<Option<i64>, TopicError> {
+            self.0.appended(topic, partition, from).await
+        }
+        async fn bounds(&self, topic: &str) -> Result<Vec<(u64, u64)>, TopicError> {
+            self.0.bounds(topic).await
+        }
+        async fn since(&self, topic: &str, at: i64) -> Result<Vec<u64>, TopicError> {
+            self.0.since(topic, at).await
+        }
+        async fn standing(&self, group: &str, topic: &str) -> Result<Vec<Standing>, TopicError> {
+            match group {
+                "digest" => Err(TopicError::Busy("no coordinator".to_owned())),
+                _ => self.0.standing(group, topic).await,
+            }
+        }
+        async fn join(&self, membership: Membership) -> Result<Box<dyn Member>, TopicError> {
+            self.0.join(membership).await
+        }
+    }
+
+    #[tokio::test]
+    async fn lag_is_told_of_what_nobody_can_read_and_what_is_unknown_is_said() {
+        let (dir, clock) = (tempfile::tempdir().unwrap(), Clock::still(1_000_000));
+        let log = Embedded::open(dir.path(), clock.clone()).unwrap();
+        declare(&log, Partitions::new(4).unwrap()).await.unwrap();
+        let record = |n| NewRecord {
+            topic: topics::EVENTS.into(),
+            partition: n,
+            key: Vec::new(),
+            value: Some(b"?".to_vec()),
+            headers: Vec::new(),
+        };
+        log.append((0..4).map(record).collect()).await.unwrap();
+        clock.advance(5_000);
+        let metrics = Metrics::default();
+        let lag = Lag::declare(&metrics, readings(&catalogue()), Arc::new(Mute(log)), clock).unwrap();
+        let why = format!("{:#}", lag.refresh().await.unwrap_err());
+        assert!(why.contains("`digest` in `pending`"), "{why}");
+        let text = metrics.text();
+        for partition in 0..4 {
+            let of = format!("{{group=\"fanout\",partition=\"{partition}\",topic=\"events\"}}");
+            assert!(text.contains(&format!("tidings_lag_records{of} 1\n")), "{text}");
+            assert!(text.contains(&format!("tidings_lag_seconds{of} 5\n")), "{text}");
+        }
+        assert!(text.contains("tidings_lag_unknown{group=\"digest\",topic=\"pending\"} 1\n"), "{text}");
+        assert!(text.contains("tidings_lag_unknown{group=\"fanout\",topic=\"events\"} 0\n"), "{text}");
+        assert!(!text.contains("tidings_lag_records{group=\"digest\""), "{text}");
+    }
 
     #[tokio::test]
     async fn lag_is_told_by_partition_in_records_and_seconds() {

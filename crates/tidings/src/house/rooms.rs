@@ -2,15 +2,24 @@
 
 use std::{collections::BTreeSet, future::pending, pin::pin, sync::Arc, time::Duration};
 
-use catalogue::{Catalogue, Problems};
+use catalogue::Catalogue;
 use futures::future::BoxFuture;
-use model::{Tenant, civil::Zones, partition::Partitions};
+use model::{
+    Tenant,
+    civil::Zones,
+    edition::{EDITION_WAIT_MS, Editions},
+    partition::Partitions,
+};
 use render::Renderer;
 use runtime::{Clock, Quiet, Shutdown, metrics::Metrics, quiet::Worker};
 use topic::Topics;
 
+use crate::erase::work;
+
 use super::{
-    Engines, keeper,
+    Engines,
+    book::TakeUp,
+    keeper,
     presence::{Presence, Watched},
 };
 
@@ -25,7 +34,7 @@ pub enum Room {
     Digest,
     /// The last check, and the mail
     Sender,
-    /// Drops expired days; one is enough
+    /// Drops expired days, erases persons; one is enough
     Keeper,
 }
 
@@ -56,6 +65,10 @@ pub struct Config {
     pub measure_lag: Option<Duration>,
     /// How many partitions the installation was made with.
     pub partitions: Partitions,
+    /// When the catalogue counts as taken up.
+    pub takes_up: TakeUp,
+    /// How long what a newer catalogue wrote is waited for.
+    pub catalogue_wait: Duration,
     pub ingest: ingest::Config,
     pub fanout: fanout::Config,
     pub digest: digest::Config,
@@ -70,10 +83,13 @@ impl Config {
             look_again: None,
             measure_lag: None,
             partitions: Partitions::USUAL,
+            takes_up: TakeUp::Anew,
+            catalogue_wait: Duration::from_millis(EDITION_WAIT_MS.unsigned_abs()),
             ingest: ingest::Config {
                 records_max: ingest::config::RECORDS_MAX,
                 tenant,
                 lag_records_max: lag_max,
+                listed_rows_a_minute: ingest::config::LISTED_ROWS_A_MINUTE,
                 requests_max: ingest::config::REQUESTS_MAX,
                 returns: None,
             },
@@ -96,6 +112,7 @@ pub struct Furniture {
     pub clock: Clock,
     pub zones: Zones,
     pub partitions: Partitions,
+    pub editions: Editions,
     pub quiet: Quiet,
     pub shutdown: Shutdown,
     pub metrics: Metrics,
@@ -114,11 +131,11 @@ impl Furniture {
         catalogue: Arc<Catalogue>,
         clock: Clock,
         zones: Zones,
-        partitions: Partitions,
-    ) -> Result<Self, Problems> {
+        (partitions, (editions, metrics)): (Partitions, (Editions, Metrics)),
+    ) -> anyhow::Result<Self> {
         let renderer = Arc::new(Renderer::new(&catalogue)?);
-        let (quiet, shutdown, metrics) = (Quiet::default(), Shutdown::default(), Metrics::default());
-        let presence = Presence::default();
+        let (quiet, shutdown) = (Quiet::default(), Shutdown::default());
+        let presence = Presence::declare(&metrics)?;
         Ok(Self {
             engines,
             catalogue,
@@ -126,6 +143,7 @@ impl Furniture {
             clock,
             zones,
             partitions,
+            editions,
             quiet,
             shutdown,
             metrics,
@@ -146,7 +164,10 @@ impl Furniture {
                 Room::Fanout => Box::pin(fanout::run(self.fanout()?, config.fanout.clone())),
                 Room::Digest => Box::pin(digest::run(self.digest()?, config.digest.clone())),
                 Room::Sender => Box::pin(sender::run(self.sender()?, config.sender.clone())),
-                Room::Keeper => Box::pin(keeper::run(self.keeper())),
+                Room::Keeper => {
+                    let (keeper, eraser) = (keeper::run(self.keeper()?), work::run(self.eraser()));
+                    Box::pin(async { tokio::try_join!(keeper, eraser).map(|_| ()) })
+                }
             };
             rooms.push(Closed { name: room.name(), run });
         }
@@ -159,7 +180,8 @@ impl Furniture {
     }
 
     fn ingest(&self) -> anyhow::Result<ingest::Ports> {
-        let Self { engines, catalogue, clock, zones, partitions, quiet, shutdown, .. } = self.clone();
+        let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
+            self.clone();
         let metrics = ingest::IngestMetrics::declare(&self.metrics)?;
         let Engines { topics, store, schemas, .. } = engines;
         Ok(ingest::Ports {
@@ -169,6 +191,7 @@ impl Furniture {
             catalogue,
             zones,
             partitions,
+            editions,
             clock,
             quiet,
             shutdown,
@@ -177,14 +200,15 @@ impl Furniture {
     }
 
     fn fanout(&self) -> anyhow::Result<fanout::Ports> {
-        let Self { engines, catalogue, clock, partitions, quiet, shutdown, .. } = self.clone();
+        let Self { engines, catalogue, clock, partitions, editions, quiet, shutdown, .. } = self.clone();
         let metrics = fanout::FanoutMetrics::declare(&self.metrics)?;
         let (topics, store) = (self.watched(), engines.store);
-        Ok(fanout::Ports { topics, store, catalogue, partitions, clock, quiet, shutdown, metrics })
+        Ok(fanout::Ports { topics, store, catalogue, partitions, editions, clock, quiet, shutdown, metrics })
     }
 
     fn digest(&self) -> anyhow::Result<digest::Ports> {
-        let Self { engines, catalogue, clock, zones, partitions, quiet, shutdown, .. } = self.clone();
+        let Self { engines, catalogue, clock, zones, partitions, editions, quiet, shutdown, .. } =
+            self.clone();
         let metrics = digest::metrics::DigestMetrics::declare(&self.metrics)?;
         let (topics, store, live) = (self.watched(), engines.store, engines.live);
         Ok(digest::Ports {
@@ -194,6 +218,7 @@ impl Furniture {
             catalogue,
             zones,
             partitions,
+            editions,
             clock,
             quiet,
             shutdown,
@@ -221,9 +246,15 @@ impl Furniture {
         })
     }
 
-    fn keeper(&self) -> keeper::Ports {
+    fn eraser(&self) -> work::Ports {
+        let Self { engines, clock, partitions, quiet, shutdown, .. } = self.clone();
+        work::Ports { topics: self.watched(), engines, partitions, clock, quiet, shutdown }
+    }
+
+    fn keeper(&self) -> anyhow::Result<keeper::Ports> {
         let Self { engines, clock, quiet, shutdown, .. } = self.clone();
-        keeper::Ports { store: engines.store, clock, quiet, shutdown }
+        let metrics = keeper::KeeperMetrics::declare(&self.metrics)?;
+        Ok(keeper::Ports { store: engines.store, clock, quiet, shutdown, metrics })
     }
 }
 

@@ -32,12 +32,13 @@ const fn stage(
 }
 
 /// Every stage on topics of our own, in the order of the way.
-pub const STAGES: [Stage; 5] = [
+pub const STAGES: [Stage; 6] = [
     stage(Room::Ingest, "ingest", ingest::config::GROUP, &[topics::CHANGES]),
     stage(Room::Fanout, "fanout", fanout::config::GROUP, &[topics::EVENTS]),
     stage(Room::Fanout, "slices", fanout::config::SLICES_GROUP, &[topics::SLICES]),
     stage(Room::Digest, "digest", digest::config::GROUP, &[topics::PENDING, topics::INBOX]),
     stage(Room::Sender, "sender", sender::config::GROUP, &[topics::READY]),
+    stage(Room::Keeper, "erasures", crate::erase::work::GROUP, &[topics::ERASURES]),
 ];
 
 /// A topic as one stage reads it.
@@ -113,18 +114,28 @@ pub async fn oldest_unread(log: &dyn Topics, readings: &[Reading]) -> anyhow::Re
     let mut oldest = None;
     for reading in readings {
         for at in reading.standing(log).await?.into_iter().filter(|at| at.committed < at.end) {
-            let first = log.read(&reading.topic, at.partition, at.committed, 1).await?;
-            let appended = first.first().map(|record| Millis(record.appended));
+            let appended = log.appended(&reading.topic, at.partition, at.committed).await?.map(Millis);
             oldest = oldest.into_iter().chain(appended).min();
         }
     }
     Ok(oldest)
 }
 
-/// Creates the topics that are missing.
+/// Creates the topics that are missing. That of changes may have any count of partitions, if it is there.
 pub async fn declare(log: &dyn Topics, partitions: Partitions) -> Result<(), TopicError> {
-    log.declare(&specs(partitions)).await
+    let mut specs = specs(partitions);
+    for spec in specs.iter_mut().filter(|spec| &*spec.name == topics::CHANGES) {
+        if let Ok(found) = log.bounds(topics::CHANGES).await
+            && !found.is_empty()
+        {
+            spec.partitions = u32::try_from(found.len()).unwrap_or(spec.partitions);
+        }
+    }
+    log.declare(&specs).await
 }
+
+/// Partitions of topics of others, where there are no others to make them.
+const FOREIGN_PARTITIONS: u32 = 8;
 
 /// Every topic of a house.
 pub fn specs(partitions: Partitions) -> Vec<TopicSpec> {
@@ -140,7 +151,7 @@ pub fn specs(partitions: Partitions) -> Vec<TopicSpec> {
 pub fn foreign_specs(names: &BTreeSet<String>) -> Vec<TopicSpec> {
     let spec = |name: &String| TopicSpec {
         name: name.as_str().into(),
-        partitions: topics::CHANGES_PARTITIONS,
+        partitions: FOREIGN_PARTITIONS,
         retention: retention(Keep::Millis(topics::REPLAY_MS)),
     };
     names.iter().map(spec).collect()

@@ -7,8 +7,8 @@ use model::{Millis, Tenant, civil::Zones};
 use runtime::Clock;
 use topic::{Member, Membership, NewRecord, Record, TopicError, TopicSpec, Topics, port::Standing};
 
-use super::{Config, Engines, House};
-use crate::testing::{START, catalogue, ground};
+use super::{Config, Engines, House, Room, book::TakeUp};
+use crate::testing::{self, START, catalogue, ground, newer_catalogue};
 
 fn clock() -> Clock {
     Clock::still(Millis::parse(START).unwrap().0)
@@ -141,4 +141,48 @@ async fn a_house_can_be_stopped_and_abandoned_twice() {
     ground.house.stop().await.unwrap();
     ground.house.abandon().await;
     ground.house.abandon().await;
+}
+
+/// Ingest has the new catalogue while everybody else has the old one: nothing is told by whoever does not know how.
+#[tokio::test]
+async fn a_catalogue_that_reaches_ingest_first_loses_nobody() {
+    let (dir, clock) = (tempfile::tempdir().unwrap(), clock());
+    let ground = ground(dir.path(), &clock).await;
+    ground.person("ann", "maker:1").await;
+    ground.house.settle().await.unwrap();
+    ground.house.stop().await.unwrap();
+    let start = async |catalogue, rooms: &[Room]| {
+        let mut config = Config::usual(Tenant::new("main").unwrap(), 1_000);
+        (config.rooms, config.takes_up) = (rooms.iter().copied().collect(), TakeUp::IfNew);
+        let intake = config.ingest.clone();
+        let (engines, zones) = (ground.house.engines().clone(), Zones::bundled());
+        let house = House::start(engines, catalogue, clock.clone(), zones, config).await.unwrap();
+        let router = testing::intake(&house, intake);
+        (house, router)
+    };
+    let behind = [Room::Fanout, Room::Digest, Room::Sender];
+    let (older, _) = start(catalogue(), &behind).await;
+    let (newer, intake) = start(newer_catalogue(), &[Room::Ingest]).await;
+    let change = serde_json::json!({"id": "1", "source": "t", "type": "item.noted", "subject": "item:1", "maker": "maker:1", "title": "Moon", "offered": true});
+    testing::tell(&intake, "/v1/changes", &change).await;
+    let why = loop {
+        match older.unwell().await {
+            Some(why) if why.contains("edition 2") => break why,
+            _ => tokio::task::yield_now().await,
+        }
+    };
+    assert!(why.contains("edition 1") && why.contains("tidings migrate"), "{why}");
+    assert_eq!(newer.unwell().await, None);
+    let text = older.metrics().text();
+    assert!(text.contains("tidings_catalogue_info{"), "{text}");
+    older.stop().await.unwrap();
+    // Rolled out at last.
+    let (rest, _) = start(newer_catalogue(), &behind).await;
+    rest.settle().await.unwrap();
+    clock.advance_to(Millis::parse("2026-11-22T09:00:00Z").unwrap().0);
+    rest.settle().await.unwrap();
+    let mails = ground.outbox.list(9);
+    assert_eq!(mails.iter().map(|mail| mail.headline.as_str()).collect::<Vec<_>>(), ["Moon"]);
+    newer.stop().await.unwrap();
+    rest.stop().await.unwrap();
 }

@@ -7,9 +7,9 @@ use std::{
 
 use axum::{
     Json, Router,
-    body::Bytes,
+    body::{Bytes, to_bytes},
     extract::{DefaultBodyLimit, FromRequestParts, Query, Request, State, rejection::BytesRejection},
-    http::{StatusCode, request::Parts},
+    http::{StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -21,7 +21,8 @@ use topic::NewRecord;
 use wire::topics;
 
 use super::{
-    App, Oops, Shared, archive, clock, explain, open, preview, release, replay, shares, suppressions, unknown,
+    App, Oops, Shared, archive, clock, erase, explain, open, preview, release, replay, shares, state,
+    suppressions, unknown,
 };
 use crate::{
     days,
@@ -30,6 +31,8 @@ use crate::{
 
 /// Bytes of a record that is put onto the topic `changes`.
 pub const UPSTREAM_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of a reason why something is refused.
+const WHY_BYTES_MAX: usize = 64 * 1024;
 
 pub fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -42,9 +45,11 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/admin/release", post(release::release))
         .route("/admin/replay", post(replay::order))
         .route("/admin/suppressions", get(suppressions::list).post(suppressions::lift))
+        .route("/admin/erase", get(erase::look).post(erase::begin))
         .route("/admin/unknown", get(unknown::list))
         .route("/admin/archive", get(archive::look).post(archive::begin))
         .route("/admin/quarantine", get(list).post(settle))
+        .route("/admin/state", get(state::look).post(state::settle))
         .route("/admin/clock", get(now).post(jump))
         .route("/admin/upstream", post(upstream).layer(DefaultBodyLimit::max(UPSTREAM_BYTES_MAX)))
 }
@@ -52,10 +57,25 @@ pub fn routes() -> Router<Arc<App>> {
 /// Stops who does not show the token.
 pub async fn known(State(app): Shared, request: Request, next: Next) -> Response {
     if app.guard.is_admin(request.headers()) {
-        next.run(request).await
+        in_json(next.run(request).await).await
     } else {
         refuse(StatusCode::UNAUTHORIZED, "the token of admin.json is needed: `Authorization: Bearer <token>`")
     }
+}
+
+/// What is refused before a handler has it is said as handlers say it: whoever asks here reads JSON.
+async fn in_json(answer: Response) -> Response {
+    let status = answer.status();
+    let form = answer.headers().get(header::CONTENT_TYPE).and_then(|form| form.to_str().ok());
+    if status.is_success() || form.is_none_or(|form| !form.starts_with("text/plain")) {
+        return answer;
+    }
+    let (mut parts, body) = answer.into_parts();
+    let why = to_bytes(body, WHY_BYTES_MAX).await.unwrap_or_default();
+    for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH] {
+        parts.headers.remove(name);
+    }
+    (parts.headers, refuse(status, String::from_utf8_lossy(&why).trim())).into_response()
 }
 
 pub(super) fn refuse(status: StatusCode, why: impl std::fmt::Display) -> Response {

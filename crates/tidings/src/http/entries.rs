@@ -12,11 +12,16 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
-use ingest::{answer::Answer, door};
+use ingest::{
+    answer::Answer,
+    door,
+    permits::{Permit, Permits},
+};
+use listener::http::holding;
 use model::{Day, Millis, Person, Tenant, limits::AHEAD_MS_MAX};
 use sha2::{Digest as _, Sha256};
 use store::StoreError;
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 
 use super::App;
 use crate::{
@@ -25,7 +30,7 @@ use crate::{
     entries::{Cursor, DAYS_BACK, PAGE_ENTRIES, PAGE_ENTRIES_MAX, page},
 };
 
-/// Requests that are worked on at once. Each may hold all days of a person.
+/// Requests that are worked on at once, until their answers have been read. Each may hold all days of a person.
 const REQUESTS_MAX: usize = 64;
 /// Bytes of an ETag's hash; it is shown as hexadecimal digits.
 const ETAG_BYTES: usize = 16;
@@ -36,13 +41,14 @@ struct Desk {
     app: Arc<App>,
     /// With keys, each request needs one, and it says whose persons these are.
     keys: Option<Vec<ingest::ApiKey>>,
-    requests: Semaphore,
+    requests: Permits,
 }
 
 pub fn routes(app: &Arc<App>, keys: &[ApiKey]) -> Router {
     let key = |key: &ApiKey| ingest::ApiKey::new(&key.key, key.tenant.clone());
-    let keys = (!keys.is_empty()).then(|| keys.iter().map(key).collect());
-    let desk = Desk { app: app.clone(), keys, requests: Semaphore::new(REQUESTS_MAX) };
+    let keys: Option<Vec<_>> = (!keys.is_empty()).then(|| keys.iter().map(key).collect());
+    let tenants = keys.iter().flatten().map(|key| key.tenant().clone());
+    let desk = Desk { app: app.clone(), requests: Permits::new(REQUESTS_MAX, tenants), keys };
     Router::new().route("/v1/people/{id}/entries", get(entries)).with_state(Arc::new(desk))
 }
 
@@ -95,7 +101,7 @@ async fn entries(
     headers: HeaderMap,
 ) -> Response {
     match desk.answer(id, asked, &headers).await {
-        Ok(body) => whole_or_unchanged(body, &headers),
+        Ok((body, permit)) => holding(whole_or_unchanged(body, &headers), permit),
         Err(answer) => answer.into_response(),
     }
 }
@@ -106,7 +112,7 @@ impl Desk {
         id: Result<Path<String>, PathRejection>,
         asked: Result<Query<Vec<(String, String)>>, QueryRejection>,
         headers: &HeaderMap,
-    ) -> Result<String, Answer> {
+    ) -> Result<(String, Permit), Answer> {
         let tenant = match &self.keys {
             Some(keys) => door::tenant(headers, keys)?,
             None => door::same_origin(headers).map(|()| &self.app.tenant)?,
@@ -114,9 +120,10 @@ impl Desk {
         let Path(id) = id.map_err(|_| bad("the person's id is no text in UTF-8, percent-encoded"))?;
         let Query(asked) = asked.map_err(|_| bad("the parameters of the address cannot be read"))?;
         let wanted = wanted(&id, Asked::of(asked)?)?;
-        let _permit = self.requests.try_acquire().map_err(|_| Answer::busy("too many requests at once"))?;
+        let permit = self.requests.take(tenant, 1);
+        let permit = permit.ok_or_else(|| Answer::busy("too many requests at once"))?;
         match timeout(ingest::config::REQUEST_TIME_MAX, self.read(tenant, wanted)).await {
-            Ok(Ok(body)) => Ok(body),
+            Ok(Ok(body)) => Ok((body, permit)),
             Ok(Err(error)) => Err(trouble(&error)),
             Err(_) => Err(Answer::busy("this took too long")),
         }

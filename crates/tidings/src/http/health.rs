@@ -11,6 +11,7 @@ use axum::{
     routing::get,
 };
 
+use runtime::standstill::Standstill;
 use secrecy::SecretString;
 
 use super::{
@@ -48,14 +49,24 @@ pub(super) async fn live() -> &'static str {
     "alive\n"
 }
 
-/// The rooms have joined, the engines answer, and there is room for what comes in.
+/// The rooms have joined, the engines answer, and there is room for what comes in. A partition that stands still is
+/// named and keeps nobody away: all others go on, and another process could not do it either.
 async fn ready(State(app): Shared) -> Response {
     let why = match app.house.unwell().await {
         Some(why) => why,
         None if (app.disk_low)() => "the disk is down to its reserve".to_owned(),
-        None => return "ready\n".into_response(),
+        None => match app.disks.low()[..] {
+            [] => return said(&app.house.standstills()).into_response(),
+            ref low => format!("the disk of {} is down to its reserve", low.join(" and of ")),
+        },
     };
     (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response()
+}
+
+/// Why it stands still is in the log, for it may name people.
+fn said(standstills: &[Standstill]) -> String {
+    let still = |one: &Standstill| format!("{}: partition {} stands still\n", one.group, one.partition);
+    std::iter::once("ready\n".to_owned()).chain(standstills.iter().map(still)).collect()
 }
 
 /// Everything that is counted and measured here.

@@ -15,6 +15,7 @@ use minijinja::value::Serde;
 use model::civil::Zone;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
 
 use super::{
     Oops,
@@ -22,7 +23,7 @@ use super::{
     look, outbox,
     page::{self, Pages},
 };
-use crate::sink::{MAILS_MAX, Sink};
+use crate::sink::{Came, MAILS_MAX, Sink};
 
 /// What the paths work with.
 pub struct Inbox {
@@ -85,14 +86,20 @@ struct Which {
 
 async fn mail(State(inbox): Shared, Query(Which { id, show }): Query<Which>) -> Result<Response, Oops> {
     let Some(came) = inbox.sink.read(id) else { return inbox.gone() };
-    let mail = Mail::parse(came.raw.clone());
+    let mail = parsed(&came).await?;
     inbox.page("mail.html", outbox::shown(&mail, &id.to_string(), show.as_deref(), ("inbox", "Inbox")))
 }
 
 /// The HTML of a mail, for the frame.
 async fn html(State(inbox): Shared, Query(Which { id, .. }): Query<Which>) -> Result<Response, Oops> {
     let Some(came) = inbox.sink.read(id) else { return inbox.gone() };
-    Ok(outbox::sandboxed(&Mail::parse(came.raw.clone()).html))
+    Ok(outbox::sandboxed(&parsed(&came).await?.html))
+}
+
+/// A mail may take a while to take apart.
+async fn parsed(came: &Came) -> Result<Mail, Oops> {
+    let raw = came.raw.clone();
+    Ok(spawn_blocking(move || Mail::parse(raw)).await?)
 }
 
 impl Inbox {

@@ -22,12 +22,14 @@ use super::{App, Counts, Desk, Unsubscribe, Visits, WebKey, guard::Guard, page::
 use crate::{
     config::ApiKey,
     datadir::{DemoClock, random_hex},
+    disks::Disks,
     house::Config,
     preview::Studio,
     testing::{Ground, SECRET, catalogue, ground, read},
 };
 
 mod entries;
+mod erase;
 mod open;
 mod preview;
 mod push;
@@ -67,6 +69,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         is_demo,
         guard: Guard::new(HOST.parse().unwrap(), is_locked, || random_hex(8)).unwrap(),
         disk_low: Arc::new(|| false),
+        disks: Disks::declare(dir.path(), None, 0, ground.house.metrics()).unwrap(),
         intake: Config::usual(tenant, 1_000).ingest,
         pages: Pages::new().unwrap(),
         archive: Desk::default(),

@@ -3,7 +3,11 @@
 //! follow every link; what changes something is a press of the button, or the one click of a mailbox
 //! (RFC 8058), which comes from anywhere and without a form of ours.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use axum::{
@@ -15,7 +19,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use model::person::profile;
+use model::{
+    Day, Millis, Person, Tenant,
+    person::{notes, profile},
+};
 use serde_json::{Value as Json, json};
 use store::StateKey;
 use tokio::{
@@ -38,6 +45,12 @@ const FORM_BYTES_MAX: usize = 4 * 1024;
 const FORM_TIME_MAX: Duration = Duration::from_secs(5);
 /// Requests that are worked on at once.
 const REQUESTS_MAX: usize = 32;
+/// How often a person may want mail again within an hour, and persons of whom that is counted.
+const AGAIN_MAX: u32 = 10;
+const PERSONS_COUNTED_MAX: usize = 10_000;
+const HOUR_MS: i64 = 3_600_000;
+/// For so many days after its mail a link turns mail on again. Off it turns it for ever.
+const AGAIN_DAYS_MAX: i32 = 30;
 /// Bytes of an answer of our own way in.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
@@ -49,11 +62,34 @@ const SOURCE: &str = "unsubscribe";
 pub struct Unsubscribe {
     secret: Secret,
     requests: Semaphore,
+    /// The hour that is counted, and how often each person wanted mail again in it.
+    again: Mutex<(i64, WishCounts)>,
 }
+
+/// How often each person wanted mail again.
+type WishCounts = HashMap<(Tenant, Person), u32>;
 
 impl Unsubscribe {
     pub fn new(secret: Secret) -> Self {
-        Self { secret, requests: Semaphore::new(REQUESTS_MAX) }
+        Self { secret, requests: Semaphore::new(REQUESTS_MAX), again: Mutex::default() }
+    }
+
+    /// Counts a wish for mail again; whether there were not too many in this hour. One for no mail is never too many, and
+    /// without the other there is none.
+    fn counts(&self, token: &Token, now: Millis) -> bool {
+        let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
+        let hour = now.0.div_euclid(HOUR_MS);
+        if again.0 != hour {
+            *again = (hour, HashMap::new());
+        }
+        let counts = &mut again.1;
+        let person = (token.tenant.clone(), token.person.clone());
+        if counts.len() >= PERSONS_COUNTED_MAX && !counts.contains_key(&person) {
+            return false;
+        }
+        let count = counts.entry(person).or_default();
+        *count += 1;
+        *count <= AGAIN_MAX
     }
 
     fn read(&self, token: &str) -> Result<Token, Stopped> {
@@ -71,6 +107,12 @@ pub(super) const UNKNOWN: Stopped = Stopped(
 );
 const BUSY: Stopped =
     Stopped(StatusCode::SERVICE_UNAVAILABLE, "this cannot be done right now; try again soon");
+const TOO_OLD: Stopped = Stopped(
+    StatusCode::FORBIDDEN,
+    "this mail is too old to turn mail on again; it may be in other hands by now",
+);
+const TOO_OFTEN: Stopped =
+    Stopped(StatusCode::TOO_MANY_REQUESTS, "this was asked for too often; try again in an hour");
 const NO_FORM: Stopped = Stopped(StatusCode::BAD_REQUEST, "this is no form of this page");
 const LONG: Stopped = Stopped(StatusCode::PAYLOAD_TOO_LARGE, "this form is too long");
 
@@ -108,12 +150,18 @@ enum Says {
     IsOff,
     Off,
     OnAgain,
+    /// The person was erased: there is nothing to turn on or off.
+    IsGone,
 }
 
 async fn look(State(app): Shared, Path(token): Path<String>) -> Result<Response, Answer> {
     let token = app.unsubscribe.read(&token)?;
     let _permit = app.unsubscribe.permit()?;
-    let says = if stated(&app, &token).await?.1 { Says::IsOff } else { Says::Asks };
+    let says = match stated(&app, &token).await? {
+        None => Says::IsGone,
+        Some((_, true)) => Says::IsOff,
+        Some((_, false)) => Says::Asks,
+    };
     Ok(shown(&app, &token, says)?)
 }
 
@@ -132,7 +180,27 @@ async fn press(State(app): Shared, Path(token): Path<String>, request: Request) 
         Wish::NoMail => Says::Off,
         Wish::MailAgain => Says::OnAgain,
     };
-    if state(&app, &token, wish).await? { Ok(shown(&app, &token, says)?) } else { Err(BUSY.into()) }
+    // What holds already is not said again: whoever has a link could fill the disk with it.
+    let Some((version, is_off)) = stated(&app, &token).await? else {
+        return Ok(shown(&app, &token, Says::IsGone)?);
+    };
+    let holds = is_off == (wish == Wish::NoMail);
+    if !holds && wish == Wish::MailAgain && !is_young(&token, app.now()) {
+        return Err(TOO_OLD.into());
+    }
+    if !holds && wish == Wish::MailAgain && !app.unsubscribe.counts(&token, app.now()) {
+        return Err(TOO_OFTEN.into());
+    }
+    if holds || state(&app, &token, wish, version).await? {
+        Ok(shown(&app, &token, says)?)
+    } else {
+        Err(BUSY.into())
+    }
+}
+
+/// Whether a link still has the right to turn mail on again.
+fn is_young(token: &Token, now: Millis) -> bool {
+    token.day.is_some_and(|day| day.plus(AGAIN_DAYS_MAX) >= Day::of(now))
 }
 
 fn too_long(error: &BytesRejection) -> Stopped {
@@ -153,20 +221,24 @@ fn wish(content_type: &str, body: &str) -> Option<Wish> {
     })
 }
 
-/// The version of what is known of the wish, and whether mail is off.
-async fn stated(app: &App, token: &Token) -> anyhow::Result<(i64, bool)> {
-    let key = StateKey::Person(token.tenant.clone(), token.person.clone());
-    let known = app.house.engines().store.states(&[key]).await?.pop().unwrap_or_default();
+/// The version of what is known of the wish, and whether mail is off; nothing of who was erased.
+async fn stated(app: &App, token: &Token) -> anyhow::Result<Option<(i64, bool)>> {
+    let keys = [StateKey::Person, StateKey::Notes].map(|key| key(token.tenant.clone(), token.person.clone()));
+    let mut states = app.house.engines().store.states(&keys).await?.into_iter();
+    let (known, noted) = (states.next().unwrap_or_default(), states.next().unwrap_or_default());
+    if noted.flag(notes::ERASED) {
+        return Ok(None);
+    }
     let version = known.cells.get(profile::EMAIL_OFF).map_or(i64::MIN, |cell| cell.version);
     let is_off = known.get(profile::EMAIL_OFF).and_then(model::Value::as_flag).unwrap_or(false);
-    Ok((version, is_off))
+    Ok(Some((version, is_off)))
 }
 
 /// States the fact on the same way in as everybody: stored, then announced, then acknowledged. Says whether
 /// it was taken; if not, the same may be asked again.
-async fn state(app: &App, token: &Token, wish: Wish) -> anyhow::Result<bool> {
+async fn state(app: &App, token: &Token, wish: Wish, known: i64) -> anyhow::Result<bool> {
     // Whatever counts the versions of a service that states it too, what its reader says now is newer.
-    let version = app.now().0.max(stated(app, token).await?.0.saturating_add(1));
+    let version = app.now().0.max(known.saturating_add(1));
     let fact = json!({
         "specversion": "1.0",
         "id": random_hex(16)?,
@@ -201,7 +273,9 @@ fn shown(app: &App, token: &Token, says: Says) -> anyhow::Result<Response> {
             Says::IsOff => "is_off",
             Says::Off => "off",
             Says::OnAgain => "on_again",
+            Says::IsGone => "is_gone",
         },
+        "undo": is_young(token, app.now()),
     });
     app.alone("unsubscribe.html", &own)
 }

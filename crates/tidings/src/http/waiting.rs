@@ -82,6 +82,9 @@ impl Waiting {
             return "the house waits for its engines; it goes on by itself when they answer".to_owned();
         };
         let free = match disk_free(dir) {
+            Ok(free) if free >= *needs => {
+                return "the engines have no room: a quota, or too many files are open; it goes on by itself when there is room".to_owned();
+            }
             Ok(free) => format!("{} MiB are free", free >> 20),
             Err(_) => "nobody can say how much is free".to_owned(),
         };
@@ -175,7 +178,7 @@ mod tests {
     }
 
     fn full() -> Why {
-        Why::Full { dir: "/".into(), needs: 9 << 20 }
+        Why::Full { dir: "/".into(), needs: u64::MAX }
     }
 
     #[tokio::test]
@@ -197,7 +200,7 @@ mod tests {
             assert!(headers.contains("default-src 'none'"), "{path}: {headers}");
         };
         check(Method::POST, "/v1/changes", 507, "{\"error\":\"the disk is full: ").await;
-        check(Method::POST, "/v1/feedback", 507, "the house needs 9 MiB").await;
+        check(Method::POST, "/v1/feedback", 507, "the house needs 17592186044416 MiB").await;
         check(Method::GET, "/v1/people/ann/entries", 507, "the disk is full").await;
         check(Method::POST, "/admin/v1/changes", 507, "the disk is full").await;
         check(Method::GET, "/admin/stages", 507, "the disk is full").await;

@@ -56,6 +56,7 @@ fn lies_in(topic: &str) -> &'static str {
         topics::SLICES => "parts of large audiences",
         topics::PENDING => "days with news",
         topics::INBOX => "about persons",
+        topics::ERASURES => "who is to be forgotten",
         // An end of this topic counts what Kafka writes into it at the end of each turn.
         topics::READY => "due to be told (on Kafka also one mark a turn)",
         _ => "",
@@ -70,6 +71,7 @@ fn does(room: &str) -> &'static str {
         "slices" => "walks large audiences",
         "digest" => "holds and closes windows",
         "sender" => "checks, renders, sends",
+        "erasures" => "forgets persons",
         _ => "reads what others say",
     }
 }

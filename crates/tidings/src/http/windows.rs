@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::bail;
 use model::{
     Millis, Person, Tenant,
     partition::Partitions,
     person::{PersonRecord, Window},
 };
-use topic::Topics;
+use topic::{Record, Topics};
 use wire::topics;
 
 /// Records that one look reads at most; a house with more has better tools than a page.
@@ -18,11 +19,32 @@ const PAGE: usize = 2_000;
 #[derive(Debug, Default)]
 pub struct Remembered {
     pub persons: BTreeMap<(Tenant, Person), PersonRecord>,
+    /// Records that cannot be read, by key; `tidings state` is about these.
+    unreadable: BTreeMap<Vec<u8>, String>,
     /// There was more than a look reads.
     pub is_cut: bool,
 }
 
 impl Remembered {
+    /// One record that cannot be read keeps nobody from looking at the others.
+    fn take(&mut self, record: &Record) {
+        self.unreadable.remove(&record.key);
+        let Some(value) = &record.value else {
+            if let Ok(whose) = wire::key::to_person(&record.key) {
+                self.persons.remove(&whose);
+            }
+            return;
+        };
+        match wire::window::decode(value) {
+            Ok((tenant, person, record)) => {
+                self.persons.insert((tenant, person), record);
+            }
+            Err(undecodable) => {
+                self.unreadable.insert(record.key.clone(), undecodable.to_string());
+            }
+        }
+    }
+
     /// The next instant at which somebody is due to be told something.
     pub fn next_due(&self) -> Option<Millis> {
         let windows = self.persons.values().flat_map(|record| record.windows.iter().map(|window| window.due));
@@ -60,6 +82,9 @@ pub async fn of(log: &dyn Topics, tenant: &Tenant, person: &Person) -> anyhow::R
     if let Some(bounds) = bounds.get(number as usize) {
         read(log, number, *bounds, &mut RECORDS_MAX.clone(), &mut remembered).await?;
     }
+    if let Some(why) = remembered.unreadable.get(&wire::key::person(tenant, person)) {
+        bail!("the record of {person} cannot be read: {why}; `tidings state` shows and mends it");
+    }
     Ok(remembered.persons.remove(&(tenant.clone(), person.clone())))
 }
 
@@ -79,17 +104,7 @@ async fn read(
         let Some(last) = records.last() else { break };
         from = last.offset + 1;
         *left -= records.len();
-        for record in &records {
-            match &record.value {
-                Some(value) => {
-                    let (tenant, person, record) = wire::window::decode(value)?;
-                    remembered.persons.insert((tenant, person), record);
-                }
-                None => {
-                    remembered.persons.remove(&wire::key::to_person(&record.key)?);
-                }
-            }
-        }
+        records.iter().for_each(|record| remembered.take(record));
     }
     Ok(())
 }

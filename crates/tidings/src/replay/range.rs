@@ -133,7 +133,7 @@ pub fn when(text: &str) -> Result<Place, String> {
     let Some(day) = day.filter(|_| words.next().is_none()) else { return Err(NO_TIME.to_owned()) };
     let zone = match zone {
         None => Zone::UTC,
-        Some(name) => Zones::system().get(name).ok_or_else(|| format!("there is no time zone `{name}`"))?,
+        Some(name) => Zones::newest().get(name).ok_or_else(|| format!("there is no time zone `{name}`"))?,
     };
     let time = time.map_or(Some(LocalTime { hour: 0, minute: 0 }), local);
     let at = time.and_then(|time| civil::instant(day.0, time, &zone));

@@ -18,12 +18,13 @@ use topic_kafka::{
 };
 use wire::NoSchemas;
 
+use super::patient::patiently;
 use crate::{datadir::random_hex, engines::Opened, house};
 
 /// Few, so that a scenario's transactions and groups are soon made.
 const PARTITIONS: u32 = 4;
 /// A house that crashed has left its groups after so long.
-const SESSION: Duration = Duration::from_secs(3);
+const SESSION: Duration = Duration::from_secs(6);
 
 /// The addresses of clusters, and the keyspaces that are made in them.
 #[derive(Debug)]
@@ -86,7 +87,8 @@ impl RealEngines {
             Retention::Compacted => spec,
         };
         let specs: Vec<TopicSpec> = house::specs(lot.partitions).into_iter().map(kept).collect();
-        Kafka::open(lot.kafka.clone(), clock.clone())?.declare(&specs).await.context("make the topics")?;
+        let log = Kafka::open(lot.kafka.clone(), clock.clone())?;
+        patiently(|| log.declare(&specs)).await.context("make the topics")?;
         Ok(lot)
     }
 
@@ -112,6 +114,7 @@ impl Lot {
             store: Arc::new(store),
             schemas: Arc::new(NoSchemas),
             framing: Shutdown::default(),
+            names: (self.kafka.prefix.clone(), self.cql.keyspace.clone()),
         };
         Ok((opened, kafka))
     }

@@ -18,12 +18,12 @@ use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use ingest::{Paths, Trouble};
 use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant, civil::Zones, partition::Partitions};
-use runtime::Clock;
+use runtime::{Clock, retry};
 use secrecy::SecretString;
 use sender::Returns;
 use stage::{
     Scenario, World,
-    scenario::{Back, Restart},
+    scenario::{Back, Restart, Takes},
     world::{Answer, Entry, Mail},
 };
 use store::Store;
@@ -36,7 +36,8 @@ use super::{
     Ground,
     apps::Apps,
     books::Books,
-    mail_server::{Down, MailServer},
+    mail_server::{MailServer, Post},
+    patient::{PAUSES_MAX, Patient},
     real::Lot,
     returned,
 };
@@ -45,7 +46,8 @@ use crate::{
     days::{self, Days},
     engines::{self, Opened},
     explain::{self, Asked},
-    house::{Config, Engines, House},
+    house::{self, Config, Engines, House},
+    open::{self, Deed, Refusal, Which},
     quarantine,
     release::{self, Place, Release},
     replay, suppressions,
@@ -69,6 +71,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How long a turn waits for one delivery.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often a house of one story is opened anew because a cluster was away.
+const REOPENED_MAX: u32 = 5;
+
 const DOWN: &str = "the house is down";
 
 /// A house in a folder, and what a scenario does to it.
@@ -82,7 +87,7 @@ pub(super) struct Scene<'a> {
     /// What it has on real engines.
     lot: Option<Lot>,
     clock: Clock,
-    down: Down,
+    post: Post,
     apps: Arc<Apps>,
     books: Books,
     /// Reasons of what was put aside.
@@ -113,6 +118,7 @@ impl<'a> Scene<'a> {
         scenario: &Scenario,
         ground: Ground<'a>,
     ) -> anyhow::Result<Self> {
+        let clock = Clock::still(scenario.calendar.start().0);
         let mut scene = Self {
             lot: None,
             dir: dir.to_owned(),
@@ -120,8 +126,8 @@ impl<'a> Scene<'a> {
             catalogue: Arc::new(super::catalogue(file, &scenario.catalogue)?),
             tenants: scenario.lines.iter().map(|line| line.tenant.clone()).collect(),
             ground,
-            clock: Clock::still(scenario.calendar.start().0),
-            down: Down::default(),
+            post: Post::new(clock.clone()),
+            clock,
             apps: Arc::default(),
             books: Books::default(),
             aside: Vec::new(),
@@ -163,7 +169,7 @@ impl<'a> Scene<'a> {
         let (topics, store) = (opened.topics(), opened.store());
         let outbox = Arc::new(Outbox::open(&self.dir.join("outbox"))?);
         self.lives += 1;
-        let courier = Arc::new(MailServer { outbox: outbox.clone(), down: self.down.clone() });
+        let courier = Arc::new(MailServer { outbox: outbox.clone(), post: self.post.clone() });
         let (schemas, live) = (opened.schemas(), self.apps.clone());
         let engines = match self.ground {
             Ground::Even | Ground::Real(_) => {
@@ -193,15 +199,39 @@ impl<'a> Scene<'a> {
             config.look_again = Some(LOOK_AGAIN);
         }
         let (catalogue, clock) = (self.catalogue.clone(), self.clock.clone());
-        let house = House::start(engines, catalogue, clock, Zones::bundled(), config.clone()).await?;
+        let house = House::start(engines, catalogue, clock, Zones::newest(), config.clone()).await?;
         let intake = ingest::router(ingest::Http {
             ports: house.intake().clone(),
             config: config.ingest,
             keys: Some(self.tenants.iter().map(key).collect()),
             disk_low: Arc::new(|| false),
         });
+        let topics: Arc<dyn Topics> = if self.lot.is_some() { Arc::new(Patient(topics)) } else { topics };
         self.running = Some(Running { house, intake, topics, store, engines: opened, kafka, outbox });
         Ok(())
+    }
+
+    /// What `tidings` does when an engine was away for too long.
+    async fn reopen(&mut self) -> anyhow::Result<()> {
+        if let Some(running) = self.running.take() {
+            running.house.abandon().await;
+            running.close().await?;
+        }
+        let mut tries = 0;
+        loop {
+            match self.open_house().await {
+                Err(error) if house::is_passing(&error) && tries < POSTS_MAX => self.pause(tries).await,
+                opened => return opened,
+            }
+            tries += 1;
+        }
+    }
+
+    /// Between two tries. Clusters get better with time, rough engines with tries.
+    async fn pause(&self, tries: usize) {
+        if self.lot.is_some() {
+            retry::pause(u32::try_from(tries).unwrap_or(PAUSES_MAX).min(PAUSES_MAX), 0).await;
+        }
     }
 
     fn running(&self) -> anyhow::Result<&Running> {
@@ -241,9 +271,18 @@ impl World for Scene<'_> {
     }
 
     async fn settle(&mut self) -> anyhow::Result<()> {
-        match &self.running {
-            Some(running) => running.house.settle().await,
-            None => Ok(()),
+        let mut reopened = 0;
+        loop {
+            let Some(running) = &self.running else { return Ok(()) };
+            match running.house.settle().await {
+                // A cluster that was busy for longer than a room waits: the house is opened anew, as `tidings` does it.
+                Err(error) if self.lot.is_some() && house::is_passing(&error) && reopened < REOPENED_MAX => {
+                    tracing::warn!(error = format!("{error:#}"), "a story's house is opened anew");
+                    reopened += 1;
+                    self.reopen().await?;
+                }
+                settled => return settled,
+            }
         }
     }
 
@@ -254,7 +293,7 @@ impl World for Scene<'_> {
     }
 
     async fn post(&mut self, tenant: &Tenant, path: &str, body: &str) -> anyhow::Result<Answer> {
-        for _ in 0..POSTS_MAX {
+        for tries in 0..POSTS_MAX {
             let request = Request::post(path)
                 .header(header::AUTHORIZATION, format!("Bearer {tenant}"))
                 .header(header::CONTENT_TYPE, "application/json")
@@ -262,6 +301,7 @@ impl World for Scene<'_> {
             let response = self.running()?.intake.clone().oneshot(request).await?;
             let status = response.status();
             if status == StatusCode::SERVICE_UNAVAILABLE && !matches!(self.ground, Ground::Even) {
+                self.pause(tries).await;
                 continue;
             }
             let body = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await?;
@@ -299,8 +339,8 @@ impl World for Scene<'_> {
         self.open_house().await
     }
 
-    async fn mail_server(&mut self, up: bool) -> anyhow::Result<()> {
-        self.down.set(!up);
+    async fn mail_server(&mut self, takes: Takes) -> anyhow::Result<()> {
+        self.post.set(takes);
         Ok(())
     }
 
@@ -310,10 +350,12 @@ impl World for Scene<'_> {
         let (paths, mail) = (paths(), returned::report(back, word));
         let to = format!("{word}@{}", returned::DOMAIN);
         ensure!(paths.takes(&to), "the word of a mail of ours is not ours");
+        let to = [to].into();
         // A server tries again, as long as it is told to.
-        for _ in 0..POSTS_MAX {
-            match ingest::heard(self.running()?.house.intake(), &paths, &to, mail.as_bytes()).await {
-                Err(Trouble::Busy(_)) if !matches!(self.ground, Ground::Even) => {}
+        for tries in 0..POSTS_MAX {
+            let house = &self.running()?.house;
+            match ingest::heard(house.intake(), &paths, &to, mail.clone().into_bytes()).await {
+                Err(Trouble::Busy(_)) if !matches!(self.ground, Ground::Even) => self.pause(tries).await,
                 heard => return Ok(heard?),
             }
         }
@@ -400,6 +442,21 @@ impl World for Scene<'_> {
             from = next.parse()?;
         }
         Ok(())
+    }
+
+    async fn discard(
+        &mut self,
+        tenant: &Tenant,
+        plan: &PlanName,
+        person: &Person,
+        key: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let which = Which { plan: plan.clone(), key: key.map(str::to_owned), opened: None };
+        let log = &*self.running()?.topics;
+        match open::act(log, (tenant, person), &which, Deed::Cancel).await? {
+            Ok(_) => Ok(()),
+            Err(Refusal::Absent(why) | Refusal::Unclear(why)) => anyhow::bail!(why),
+        }
     }
 
     async fn explain(

@@ -99,10 +99,12 @@ async fn all_that_is_unclear_is_listed_with_what_became_of_it() {
     record(1, 0, Recorded::Unknown, &main).await;
     say(delivery(2, &main, deferred(2, &main))).await;
     record(2, 0, Recorded::Unsure, &main).await;
+    record(2, 1, Recorded::NotSent, &main).await;
     say(delivery(3, &main, deferred(3, &main))).await;
     say(delivery(3, &main, deferred(3, &main))).await;
     record(3, 0, Recorded::Unsure, &main).await;
-    record(3, 1, Recorded::Sent, &main).await;
+    record(3, 1, Recorded::Away, &main).await;
+    record(3, 2, Recorded::Sent, &main).await;
     // Of these it is known what became of them.
     say(delivery(4, &main, deferred(4, &main))).await;
     record(4, 0, Recorded::NotSent, &main).await;

@@ -81,6 +81,8 @@ pub struct Slot {
     /// The lead, then its companions.
     sides: Vec<Side>,
     waiting: VecDeque<(usize, Record)>,
+    /// Nothing of it is read until it is rewound.
+    held: bool,
 }
 
 /// One topic of a partition number.
@@ -104,7 +106,7 @@ impl Slot {
     pub fn new(claim: u64, generation: u64, starts: &[u64]) -> Self {
         let sides = starts.iter().copied().map(Side::at).collect();
         let (metadata, transactor, waiting) = (None, None, VecDeque::new());
-        Self { claim, generation, reading: 0, metadata, transactor, sides, waiting }
+        Self { claim, generation, reading: 0, metadata, transactor, sides, waiting, held: false }
     }
 
     /// Where the reading of each topic goes on.
@@ -352,15 +354,27 @@ impl State {
         let Some(slot) = self.slots.get_mut(&partition) else { return };
         self.reads += 1;
         slot.reading = self.reads;
-        slot.metadata = metadata;
+        (slot.metadata, slot.held) = (metadata, false);
         slot.sides = starts.iter().copied().map(Side::at).collect();
+        let waiting = std::mem::take(&mut slot.waiting);
+        self.forget(&waiting);
+    }
+
+    /// Reading ends until it is begun elsewhere. What was read and not handed out is forgotten, for it would take the
+    /// room of the others.
+    pub fn hold(&mut self, partition: u32) {
+        let Some(slot) = self.slots.get_mut(&partition) else { return };
+        self.reads += 1;
+        (slot.reading, slot.held) = (self.reads, true);
+        slot.sides.iter_mut().for_each(|side| side.waiting = 0);
         let waiting = std::mem::take(&mut slot.waiting);
         self.forget(&waiting);
     }
 
     /// What is to be read: partition, the reading's number, where each topic goes on.
     pub fn readings(&self) -> BTreeMap<u32, (u64, Vec<u64>)> {
-        self.slots.iter().map(|(partition, slot)| (*partition, (slot.reading, slot.starts()))).collect()
+        let read = self.slots.iter().filter(|(_, slot)| !slot.held);
+        read.map(|(partition, slot)| (*partition, (slot.reading, slot.starts()))).collect()
     }
 
     /// A record was read. Of no use if it belongs to a reading that is over.

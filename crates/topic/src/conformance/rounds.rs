@@ -20,6 +20,11 @@ pub(super) const PROMISES: &[Row] = &[
         "Of turns that are committed together one that is lost takes no other along, and each is told what became of it.",
         |b| each_turn_by_itself(b).boxed(),
     ),
+    (
+        "held alone",
+        "Of a partition that is held nothing is handed out until it is rewound; the others go on.",
+        |b| held_alone(b).boxed(),
+    ),
 ];
 
 const PARTITIONS: u32 = 3;
@@ -77,4 +82,23 @@ async fn each_turn_by_itself(bench: &Bench<'_>) -> anyhow::Result<()> {
         same("records of the turns", &text(&bench.all(&out, partition).await?), wanted)?;
     }
     Ok(())
+}
+
+async fn held_alone(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let lead = bench.topic("lead", PARTITIONS).await?;
+    let mut hand = own(bench, &lead, Mode::Plain).await?;
+    let held = hand.batch(1).await?.partition;
+    hand.member.hold(held);
+    for partition in 0..PARTITIONS {
+        bench.append(numbered(&lead, partition, 2..4)).await?;
+    }
+    let of_others = usize::try_from(PARTITIONS - 1)? * 4;
+    let others = hand.take(of_others).await?;
+    ensure!(others.iter().all(|record| record.partition != held), "partition {held} is held: {others:?}");
+    let more = hand.member.more(&[], 9).await?;
+    ensure!(more.is_none(), "partition {held} is held, and there is more: {more:?}");
+    hand.member.rewind(held).await?;
+    let own = hand.take(4).await?;
+    ensure!(own.iter().all(|record| record.partition == held), "only {held} has records: {own:?}");
+    same("after the hold", &text(&own), "0 1 2 3")
 }

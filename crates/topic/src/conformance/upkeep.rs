@@ -7,7 +7,7 @@ use super::{
     Row,
     bench::{Bench, numbered, record, same, text},
 };
-use crate::port::{TopicError, TopicName};
+use crate::port::{Retention, TopicError, TopicName, TopicSpec};
 
 pub(super) const PROMISES: &[Row] = &[
     ("members are known", "A group has members from when the first joins to when the last has left.", |b| {
@@ -17,6 +17,17 @@ pub(super) const PROMISES: &[Row] = &[
         "taken away",
         "What was removed is gone, also after a crash, and nothing else; removing it again is no error.",
         |b| taken_away(b).boxed(),
+    ),
+    (
+        "emptied",
+        "Records that were emptied are handed to nobody, also after a crash, and all others are, at their offsets; or the \
+         log says that it cannot empty any.",
+        |b| emptied(b).boxed(),
+    ),
+    (
+        "lives are told",
+        "A log says no age at which records are gone that is less than what was asked for, and none where age takes none away.",
+        |b| lives_are_told(b).boxed(),
     ),
     (
         "begun anew",
@@ -58,6 +69,43 @@ async fn taken_away(bench: &Bench<'_>) -> anyhow::Result<()> {
             bench.crash().await?;
         }
     }
+    Ok(())
+}
+
+async fn emptied(bench: &Bench<'_>) -> anyhow::Result<()> {
+    let topic = bench.topic("log", 2).await?;
+    bench.append(numbered(&topic, 1, 0..9)).await?;
+    let all = bench.all(&topic, 1).await?;
+    ensure!(all.len() == 9, "9 records were appended, {} are there", all.len());
+    let some: Vec<_> = [0, 3, 4, 5].map(|n: usize| (topic.clone(), 1, all[n].offset)).into();
+    if !bench.engine().blank(&some).await? {
+        return same("of a log that empties none", &text(&bench.all(&topic, 1).await?), "0 1 2 3 4 5 6 7 8");
+    }
+    for when in ["before", "after"] {
+        let left = bench.all(&topic, 1).await?;
+        same(&format!("{when} a crash"), &text(&left), "1 2 6 7 8")?;
+        ensure!(left[2].offset == all[6].offset, "offsets have moved {when} a crash");
+        // A page of nothing but emptied ones is not the end, however few the next one has.
+        let page = bench.engine().read(&topic, 1, all[3].offset, 2).await?;
+        same("a page from an emptied one on", &text(&page[..page.len().min(1)]), "6")?;
+        if when == "before" {
+            bench.crash().await?;
+        }
+    }
+    let mut hand = bench.plain(&topic).await?;
+    same("handed out", &text(&hand.take(5).await?), "1 2 6 7 8")?;
+    bench.engine().blank(&some).await.map(drop).map_err(Into::into)
+}
+
+async fn lives_are_told(bench: &Bench<'_>) -> anyhow::Result<()> {
+    const DAY_MS: i64 = 86_400_000;
+    let (kept, state) = (bench.name("kept"), bench.compacted("state", 1).await?);
+    let retention = Retention::Milliseconds(3 * DAY_MS);
+    bench.engine().declare(&[TopicSpec { name: kept.clone(), partitions: 1, retention }]).await?;
+    let life = bench.engine().life(&kept).await?;
+    ensure!(life.is_none_or(|life| life >= 3 * DAY_MS), "kept for three days, {life:?} ms by what is told");
+    let life = bench.engine().life(&state).await?;
+    ensure!(life.is_none(), "of a compacted topic a life of {life:?} ms is told");
     Ok(())
 }
 

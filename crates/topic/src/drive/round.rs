@@ -1,9 +1,13 @@
 //! A round: the turns of several partitions, decided one after the other and committed together.
 
-use anyhow::Context as _;
+use anyhow::anyhow;
 use runtime::retry;
 
-use super::{Loop, UNSETTLED, Work, or_stop};
+use super::{
+    Loop, Owned, UNSETTLED, Work,
+    held::{self, Doing},
+    or_stop,
+};
 use crate::port::{Batch, CommitError, Mode, NewRecord, Offsets, TopicError, Topics, Turn};
 
 /// Partitions that have a turn in one round. What one of them decided waits for what the others decide.
@@ -12,7 +16,11 @@ const AT_ONCE: usize = 16;
 impl Loop {
     /// Records have come; what lies ready of other partitions comes along.
     pub(super) async fn read(&mut self, batch: Batch, work: &mut dyn Work) -> anyhow::Result<()> {
-        let mut left = self.drive.records_max.saturating_sub(batch.records.len());
+        // Handed out before it was held: what failed comes first, and then this again.
+        if self.owned.get(&batch.partition).is_some_and(Owned::waits) {
+            return Ok(());
+        }
+        let mut left = work.most(self.drive.records_max).saturating_sub(batch.records.len());
         let (mut held, mut round) = (vec![batch.partition], vec![(batch, None)]);
         while left > 0 && round.len() < AT_ONCE {
             let more = or_stop(&self.drive.shutdown, self.member.more(&held, left)).await?;
@@ -24,16 +32,26 @@ impl Loop {
         self.round(round, work).await.map(drop)
     }
 
-    /// Closes what was due in partitions by these instants.
-    pub(super) async fn close(&mut self, due: &[(u32, i64)], work: &mut dyn Work) -> anyhow::Result<()> {
-        let some = due.get(..AT_ONCE.min(due.len())).unwrap_or_default();
-        let round = some.iter().filter_map(|(partition, at)| Some((self.nothing(*partition)?, Some(*at))));
+    /// Closes what was due in partitions by these instants: what is urgent first, then each partition in its turn.
+    pub(super) async fn close(
+        &mut self,
+        mut due: Vec<(u32, i64)>,
+        work: &mut dyn Work,
+    ) -> anyhow::Result<()> {
+        due.sort_by_key(|(partition, at)| {
+            let is_urgent = work.urgently_due(*partition).is_some_and(|urgent| urgent <= *at);
+            (!is_urgent, partition.wrapping_sub(self.closed_last).wrapping_sub(1))
+        });
+        due.truncate(AT_ONCE);
+        let round = due.iter().filter_map(|(partition, at)| Some((self.nothing(*partition)?, Some(*at))));
         let committed = self.round(round.collect(), work).await?;
-        for (partition, at) in some {
+        for (partition, at) in &due {
             if committed.contains(partition) && work.due(*partition).is_none_or(|due| due > *at) {
                 self.owned.entry(*partition).and_modify(|owned| owned.closing = None);
             }
+            self.closed_last = *partition;
         }
+        self.closed = true;
         Ok(())
     }
 
@@ -43,7 +61,8 @@ impl Loop {
     pub(super) async fn commit_moved(&mut self, work: &mut dyn Work) -> anyhow::Result<()> {
         (self.moved, self.unsettled) = (None, false);
         let moved = |partition: &&u32| {
-            let committed = self.owned.get(partition).map(|owned| &owned.committed);
+            let committed = self.owned.get(partition).filter(|owned| !owned.waits());
+            let committed = committed.map(|owned| &owned.committed);
             committed.is_some_and(|committed| self.member.positions(**partition) != *committed)
         };
         let moved: Vec<u32> = self.owned.keys().filter(moved).copied().collect();
@@ -54,7 +73,7 @@ impl Loop {
             let turns = some.iter().filter_map(|partition| self.nothing(*partition));
             let turns = turns.map(|batch| self.turn(&batch, Vec::new())).collect();
             let outcomes = self.commit(turns).await;
-            self.settle(outcomes, Vec::new(), work).await?;
+            self.settle(outcomes, |_| Doing::Reading, work)?;
         }
         Ok(())
     }
@@ -65,17 +84,18 @@ impl Loop {
         Some(Batch { partition, generation, records: Vec::new() })
     }
 
-    /// One turn for each of several partitions; says whose was committed. A turn that fails is tried again from
-    /// the committed offsets, after a pause that grows.
+    /// One turn for each of several partitions; says whose was committed. A partition whose turn fails is held by
+    /// itself, and tried again from the committed offsets.
     async fn round(
         &mut self,
         batches: Vec<(Batch, Option<i64>)>,
         work: &mut dyn Work,
     ) -> anyhow::Result<Vec<u32>> {
-        let group = self.drive.membership.group.clone();
-        let (mut turns, mut undecided) = (Vec::new(), Vec::new());
-        let mut committed = Vec::new();
-        let decided = work.turns(&batches).await;
+        let (mut turns, mut committed) = (Vec::new(), Vec::new());
+        let doing = |partition| {
+            Doing::of(batches.iter().find(|(batch, _)| batch.partition == partition).and_then(|of| of.1))
+        };
+        let decided = held::decided(work, &batches).await;
         for ((batch, closing), decided) in batches.iter().zip(decided) {
             let partition = batch.partition;
             match decided {
@@ -85,22 +105,16 @@ impl Loop {
                     committed.push(partition);
                 }
                 Ok(records) => turns.push(self.turn(batch, records)),
-                Err(error) => {
-                    tracing::warn!(%group, partition, error = format!("{error:#}"), "a turn failed and is tried again");
-                    work.aborted(partition);
-                    undecided.push(partition);
-                }
+                Err(error) => self.hold(partition, &error, Doing::of(*closing), work),
             }
         }
         let outcomes = if turns.is_empty() { Vec::new() } else { self.commit(turns).await };
         committed.extend(outcomes.iter().filter(|(_, outcome)| outcome.is_ok()).map(|(p, _)| *p));
         for partition in &committed {
-            self.failures = 0;
-            if let Err(error) = work.committed(*partition).await {
-                tracing::warn!(%group, partition, error = format!("{error:#}"), "owed work failed and is tried again");
-            }
+            self.goes_on(*partition, doing(*partition));
+            self.believe(*partition, work).await;
         }
-        self.settle(outcomes, undecided, work).await?;
+        self.settle(outcomes, doing, work)?;
         Ok(committed)
     }
 
@@ -141,63 +155,29 @@ impl Loop {
     }
 
     /// What becomes of partitions whose turns did not happen: they go back to what is committed, or were lost.
-    async fn settle(
+    fn settle(
         &mut self,
         outcomes: Vec<(u32, Result<(), CommitError>)>,
-        undecided: Vec<u32>,
+        doing: impl Fn(u32) -> Doing,
         work: &mut dyn Work,
     ) -> anyhow::Result<()> {
-        let (group, mut back) = (&self.drive.membership.group, undecided);
         for (partition, outcome) in outcomes {
             match outcome {
                 Ok(()) => {}
                 Err(CommitError::Aborted(reason)) => {
-                    tracing::warn!(%group, partition, reason, "a turn was aborted and is tried again");
-                    work.aborted(partition);
-                    back.push(partition);
+                    let error = anyhow!("the turn was aborted: {reason}");
+                    self.hold(partition, &error, doing(partition), work);
                 }
                 Err(CommitError::Lost(reason)) => {
+                    let group = &self.drive.membership.group;
                     tracing::warn!(%group, partition, reason, "a partition was lost");
-                    self.owned.remove(&partition);
+                    self.let_go(partition, work);
                     self.awaiting = true;
-                    work.forget(partition);
                 }
                 Err(CommitError::Engine(error)) => return Err(error.into()),
             }
         }
-        self.again(&back, work).await
-    }
-
-    async fn again(&mut self, partitions: &[u32], work: &mut dyn Work) -> anyhow::Result<()> {
-        for partition in partitions {
-            if or_stop(&self.drive.shutdown, self.member.rewind(*partition)).await?.is_none() {
-                return Ok(());
-            }
-            // What is read again must not be believed twice.
-            if self.owned.get(partition).is_some_and(|owned| owned.unsettled)
-                && !self.restore(*partition, work).await?
-            {
-                return Ok(());
-            }
-        }
-        let Some(first) = partitions.first() else { return Ok(()) };
-        tokio::select! {
-            () = retry::pause(self.failures, u64::from(*first)) => {}
-            () = self.drive.shutdown.wait() => {}
-        }
-        self.failures = self.failures.saturating_add(1);
         Ok(())
-    }
-
-    /// Takes the state of a partition from the log once more; not if everything stops first.
-    async fn restore(&mut self, partition: u32, work: &mut dyn Work) -> anyhow::Result<bool> {
-        if self.drive.membership.state.is_some() {
-            let state = or_stop(&self.drive.shutdown, self.member.restore(partition)).await?;
-            let Some(state) = state else { return Ok(false) };
-            work.restore(partition, state).with_context(|| format!("restore partition {partition}"))?;
-        }
-        self.owned.entry(partition).and_modify(|owned| owned.unsettled = false);
-        Ok(true)
     }
 }
 

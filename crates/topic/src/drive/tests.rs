@@ -10,6 +10,8 @@ use crate::{
     port::{CommitError, Mode, Retention, Standing, TopicName, TopicSpec, Turn},
 };
 
+mod alone;
+
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The embedded engine without an answer to one call. Once that is waited for, everything is to stop.
@@ -87,6 +89,16 @@ struct SilentMember {
 impl Member for SilentMember {
     async fn next(&mut self, most: usize) -> Result<Happening, TopicError> {
         self.log.answers("next").await;
+        if self.log.call == "revokes" {
+            match self.log.commits.fetch_add(1, Ordering::SeqCst) {
+                0 => {}
+                1 => return Ok(Happening::Revoked(vec![0])),
+                _ => {
+                    self.log.shutdown.start();
+                    pending::<()>().await;
+                }
+            }
+        }
         self.member.next(most).await
     }
 
@@ -109,6 +121,10 @@ impl Member for SilentMember {
             return self.member.commit(turn).await;
         }
         Err(CommitError::Aborted("the log is away".to_owned()))
+    }
+
+    fn hold(&mut self, partition: u32) {
+        self.member.hold(partition);
     }
 
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
@@ -218,4 +234,30 @@ async fn turns_that_write_nothing_share_a_commit_and_are_believed_once() {
     assert_eq!(counts.heard.load(Ordering::SeqCst), u32::from(RECORDS), "what came again was counted once");
     let (turns, commits) = (counts.turns.load(Ordering::SeqCst), commits.load(Ordering::SeqCst));
     assert!(turns > u32::from(RECORDS) && commits < turns / 3, "{commits} commits of {turns} turns");
+}
+
+/// A session that ended on a busy machine: until the log says whose the partition is now, its windows are nobody's, and
+/// whoever moves a clock must wait for that.
+#[tokio::test]
+async fn who_lost_all_partitions_is_not_idle() {
+    let (dir, clock, shutdown) = (tempfile::tempdir().unwrap(), Clock::still(1_000), Shutdown::default());
+    let (engine, membership) = log(dir.path(), &clock, 0).await;
+    let (commits, happens) = (Arc::default(), |_| true);
+    let topics = Arc::new(Silent { engine, call: "revokes", shutdown: shutdown.clone(), commits, happens });
+    let (quiet, mut work) = (Quiet::default(), Waits(None));
+    let watched = quiet.clone();
+    let drive = Drive { topics, membership, clock, quiet, shutdown: shutdown.clone(), records_max: 9 };
+    let mut room = Box::pin(super::drive(drive, &mut work));
+    let lost = async {
+        shutdown.wait().await;
+        watched.now().0
+    };
+    let is_idle = timeout(PATIENCE, async {
+        tokio::select! {
+            biased;
+            is_idle = lost => is_idle,
+            ended = &mut room => panic!("the room ended: {ended:?}"),
+        }
+    });
+    assert!(!is_idle.await.unwrap());
 }

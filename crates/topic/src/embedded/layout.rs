@@ -114,6 +114,19 @@ pub(super) fn log_record(topic: &TopicName, partition: u32, key: &[u8], value: &
     Some(Record { topic: topic.clone(), partition, offset, appended, key: key.to_vec(), value, headers })
 }
 
+/// The header of a record that was emptied. It keeps its time, for whoever looks for an instant.
+const BLANK: &str = "tidings-blank";
+
+/// What a record becomes that is emptied.
+pub(super) fn blank_value(out: &mut Vec<u8>, appended: i64) {
+    log_value(out, appended, &[], &vec![(BLANK.to_owned(), Vec::new())], None);
+}
+
+/// Whether a record was emptied: nobody is handed it.
+pub(super) fn is_blank(record: &Record) -> bool {
+    record.value.is_none() && record.headers.first().is_some_and(|(name, _)| name == BLANK)
+}
+
 /// The time alone, for a search by time.
 pub(super) fn log_appended(value: &[u8]) -> Option<i64> {
     i64_of(value).map(|(appended, _)| appended)

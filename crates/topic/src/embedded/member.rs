@@ -30,6 +30,8 @@ struct Owned {
     positions: Vec<u64>,
     /// The topic that comes first when there is not room for all.
     first: usize,
+    /// Nothing of it is handed out until it is rewound.
+    held: bool,
 }
 
 /// Says that a member is inside a call, also when the call is dropped half-way.
@@ -102,7 +104,7 @@ impl EmbeddedMember {
                 continue;
             }
             let positions = self.committed(partition);
-            self.owned.insert(partition, Owned { claim, generation, positions, first: 0 });
+            self.owned.insert(partition, Owned { claim, generation, positions, first: 0, held: false });
             assigned.push((partition, generation));
         }
         Ok(assigned)
@@ -120,7 +122,7 @@ impl EmbeddedMember {
         let around: Vec<u32> =
             after.chain(self.owned.range(..=self.last)).map(|(partition, _)| *partition).collect();
         for partition in around.into_iter().filter(|partition| !but.contains(partition)) {
-            let Some(owned) = self.owned.get(&partition) else { continue };
+            let Some(owned) = self.owned.get(&partition).filter(|owned| !owned.held) else { continue };
             let plan = self.plan(partition, owned, most)?;
             if plan.iter().all(|quota| *quota == 0) {
                 continue;
@@ -289,13 +291,19 @@ impl Member for EmbeddedMember {
         outcomes
     }
 
+    fn hold(&mut self, partition: u32) {
+        if let Some(owned) = self.owned.get_mut(&partition) {
+            owned.held = true;
+        }
+    }
+
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         self.engine.book.check()?;
         let positions = self.committed(partition);
         let Some(owned) = self.owned.get_mut(&partition) else {
             return Err(TopicError::Refused(self.not_ours(partition)));
         };
-        owned.positions = positions;
+        (owned.positions, owned.held) = (positions, false);
         Ok(())
     }
 }

@@ -164,6 +164,7 @@ fn in_order(
             records.push(record.ok_or_else(|| garbled(&topic.name))?);
         }
     }
+    records.retain(|record| !layout::is_blank(record));
     Ok(Stretch { records, next: to.max(from) })
 }
 

@@ -1,11 +1,9 @@
 //! The tables on the disk, and what their errors mean to us.
 
-use std::{
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use runtime::room;
 
 use super::layout;
 use crate::port::TopicError;
@@ -89,10 +87,8 @@ pub(super) fn fault(doing: &str, error: &fjall::Error) -> TopicError {
         fjall::Error::Io(io) | fjall::Error::Storage(fjall::LsmError::Io(io)) => Some(io),
         _ => None,
     };
-    match io.map(std::io::Error::kind) {
-        Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-            TopicError::Full(format!("{doing}: no room left; restart after making room"))
-        }
+    match io {
+        Some(io) if room::is_out(io) => TopicError::Full(format!("{doing}: {io}; restart after making room")),
         _ => TopicError::Broken(format!("{doing}: {error}; look at the disk and restart")),
     }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::port::TopicError;
 
 /// How often the log is looked through, by the clock it was given.
-const EVERY_MS: i64 = 60_000;
+pub(super) const EVERY_MS: i64 = 60_000;
 /// Records removed in one piece: a request that comes in meanwhile waits for about a millisecond.
 const PIECE: usize = 2_000;
 

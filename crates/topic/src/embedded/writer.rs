@@ -40,6 +40,10 @@ pub(super) enum Request {
         topics: Vec<TopicName>,
         answer: Answer<(), TopicError>,
     },
+    Blank {
+        places: Vec<(Arc<Topic>, u32, u64)>,
+        answer: Answer<(), TopicError>,
+    },
     Append {
         records: Vec<Placed>,
         answer: Answer<(), TopicError>,
@@ -66,7 +70,7 @@ impl Request {
     fn bytes(&self) -> usize {
         let records = match self {
             Self::Append { records, .. } | Self::Commit { records, .. } => records.as_slice(),
-            Self::Declare { .. } | Self::Remove { .. } | Self::Fence { .. } => &[],
+            Self::Declare { .. } | Self::Remove { .. } | Self::Blank { .. } | Self::Fence { .. } => &[],
         };
         records.iter().map(|p| p.record.key.len() + p.record.value.as_ref().map_or(0, Vec::len)).sum()
     }
@@ -151,7 +155,7 @@ impl Writer {
         let mut draft = Draft::new(&self.tables, self.clock.now());
         let mut waiting = Vec::with_capacity(share.len());
         for request in share {
-            if matches!(request, Request::Declare { .. } | Request::Remove { .. }) {
+            if matches!(request, Request::Declare { .. } | Request::Remove { .. } | Request::Blank { .. }) {
                 // Rare, and they change what later requests may name: written by themselves, in their place.
                 let full = std::mem::replace(&mut draft, Draft::new(&self.tables, self.clock.now()));
                 self.finish(full, std::mem::take(&mut waiting));
@@ -170,6 +174,11 @@ impl Writer {
             }
             Request::Remove { topics, answer } => {
                 reply(answer, self.remove(&topics));
+                None
+            }
+            Request::Blank { places, answer } => {
+                let blanked = super::blank::write(&self.tables, &places);
+                reply(answer, blanked.inspect_err(|why| self.book.break_down(why)));
                 None
             }
             Request::Append { records, answer } => {

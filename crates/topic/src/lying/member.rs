@@ -201,6 +201,12 @@ impl Member for LyingMember {
         outcome
     }
 
+    fn hold(&mut self, partition: u32) {
+        if !self.tells(Lie::IgnoresHold) {
+            self.inner.hold(partition);
+        }
+    }
+
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         if self.tells(Lie::IgnoresRewind) { Ok(()) } else { self.inner.rewind(partition).await }
     }

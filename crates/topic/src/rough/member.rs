@@ -134,6 +134,10 @@ impl Member for RoughMember {
         Ok(())
     }
 
+    fn hold(&mut self, partition: u32) {
+        self.inner.hold(partition);
+    }
+
     async fn rewind(&mut self, partition: u32) -> Result<(), TopicError> {
         self.rough.alive()?;
         self.rough.while_alive(self.inner.rewind(partition)).await?

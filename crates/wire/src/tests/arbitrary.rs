@@ -11,7 +11,7 @@ use model::{
     entry::DayKey,
     habit::Habit,
     hold::Held,
-    person::{Act, Owed, PersonRecord, Told, Waiting, Window},
+    person::{Act, Owed, PersonRecord, Told, ToldDate, Waiting, Window},
     ready::{Ready, ReadyEntry},
     returns::Sort,
     window::Wanted,
@@ -276,10 +276,15 @@ fn badge() -> impl Strategy<Value = Badge> {
     })
 }
 
+fn told_date() -> impl Strategy<Value = ToldDate> {
+    (any::<i32>(), prop::collection::btree_set(any::<i64>(), 0..3))
+        .prop_map(|(date, keys)| ToldDate { date, keys })
+}
+
 pub(super) fn window() -> impl Strategy<Value = PersonRecord> {
     let owed = (any::<i32>(), mark()).prop_map(|(day, mark)| Owed { day: Day(day), mark });
     let waiting = (at(), ready()).prop_map(|(at, ready)| Waiting { at, ready });
-    let dates = prop::collection::btree_map(plan(), any::<i32>(), 0..3);
+    let dates = prop::collection::btree_map(plan(), told_date(), 0..3);
     let counted = prop::collection::btree_map(text(), vec(at(), 0..4), 0..3);
     let seen = prop::collection::btree_map(text(), at(), 0..3);
     let habit = vec((0_u8..24, any::<u8>()), 0..3).prop_map(Habit::of);
@@ -350,13 +355,15 @@ pub(super) fn inbox() -> impl Strategy<Value = Inbox> {
     let by_hand = (tenant(), person(), act, plan(), option::of(text()), at()).prop_map(
         |(tenant, person, act, plan, key, at)| Inbox::ByHand { tenant, person, act, plan, key, at },
     );
+    let erased =
+        (tenant(), person(), at()).prop_map(|(tenant, person, at)| Inbox::Erased { tenant, person, at });
     let seen = (tenant(), person(), text(), at()).prop_map(|(tenant, person, surface, at)| Inbox::Seen {
         tenant,
         person,
         surface,
         at,
     });
-    prop_oneof![follow, profile, feedback, delivery, by_hand, seen]
+    prop_oneof![follow, profile, feedback, delivery, by_hand, seen, erased]
 }
 
 pub(super) fn quarantined() -> impl Strategy<Value = Quarantined> {

@@ -45,7 +45,7 @@ impl Earlier {
 }
 
 /// Fields that came later: what has the first one gets the second with the value that it had all along.
-fn added() -> [(&'static str, &'static str, Value); 26] {
+fn added() -> [(&'static str, &'static str, Value); 27] {
     [
         ("because", "person", json!(null)),
         ("because", "score", json!(null)),
@@ -63,6 +63,7 @@ fn added() -> [(&'static str, &'static str, Value); 26] {
         ("plan_hash", "hour", json!(null)),
         ("plan_hash", "aim", json!(null)),
         ("plan_hash", "first", json!(null)),
+        ("date", "keys", json!([])),
         ("told_on", "told", json!([])),
         ("told_on", "counted", json!([])),
         ("told_on", "seen", json!([])),
@@ -103,8 +104,16 @@ fn earlier_goldens_are_read() {
     let stems: BTreeSet<_> = EARLIER.iter().map(|earlier| earlier.stem.as_str()).collect();
     let first =
         ["change.1", "event.1", "inbox-deferred.1", "inbox-follow.1", "quarantined.1", "ready.1", "window.1"];
-    let later =
-        ["inbox-deferred.2", "inbox-release.2", "pending.1", "ready.2", "window.2", "ready.3", "window.3"];
+    let later = [
+        "inbox-deferred.2",
+        "inbox-release.2",
+        "pending.1",
+        "ready.2",
+        "window.2",
+        "ready.3",
+        "window.3",
+        "window.4",
+    ];
     assert!(first.iter().chain(&later).all(|stem| stems.contains(stem)), "{stems:?}");
 }
 
@@ -189,6 +198,7 @@ fn earlier_schemas_stay_as_they_were() {
         ("inbox.2", "4212c7da8abc38b9"),
         ("inbox.3", "460809134ae902dc"),
         ("inbox.4", "872e246c641a6f0b"),
+        ("inbox.5", "1392bea981970d57"),
         ("pending.1", "77cbf9341c05d1f3"),
         ("quarantined.1", "57b81a72e27fab80"),
         ("ready.1", "360bfd41d1076b83"),
@@ -197,6 +207,7 @@ fn earlier_schemas_stay_as_they_were() {
         ("window.1", "13cb5bb2f9be4f6b"),
         ("window.2", "5701565c9fce7e28"),
         ("window.3", "517043733dff208b"),
+        ("window.4", "5f5c691f1cd8d483"),
     ];
     for (stem, print) in prints {
         let text = fs::read_to_string(schemas().join(format!("old/{stem}.avsc"))).unwrap();

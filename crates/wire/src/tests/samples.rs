@@ -10,11 +10,13 @@ use model::{
     Person, Place, PlanName, ReadyId, Reason, Row, Score, Slice, State, SubjectRef, Tenant, Value, What, Why,
     badge::{Badge, Unseen},
     delivery::{Delivery, Outcome},
+    edition::Edition,
     entry::DayKey,
+    erase::{Erasure, Holding, Line, Progress, Receipt},
     habit::Habit,
     hold::Held,
     hook::Hook,
-    person::{Act, Owed, PersonRecord, Told, Waiting, Window},
+    person::{Act, Owed, PersonRecord, Told, ToldDate, Waiting, Window},
     ready::{Ready, ReadyEntry},
     returns::Sort,
     window::Wanted,
@@ -22,7 +24,7 @@ use model::{
 use serde_json::json;
 
 use crate::{
-    Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Pending, Quarantined, Returned,
+    Announcement, Cloud, CloudPerson, Did, Feedback, Inbox, Note, Pending, Quarantined, Returned, TakenUp,
     replay::{Replay, ReplayPart, ReplayState},
 };
 
@@ -245,7 +247,7 @@ pub(super) fn window() -> PersonRecord {
         owed: whats.into_iter().enumerate().map(owed).collect(),
         waiting: vec![Waiting { at: at("2026-11-21T09:00:00Z"), ready: ready() }],
         last_opening: at("2026-11-20T10:00:01Z"),
-        told_on: BTreeMap::from([(plan(), 20_777)]),
+        told_on: BTreeMap::from([(plan(), ToldDate::new(20_777, "thread:5"))]),
         told: vec![Told {
             plan: plan(),
             key: "thread:5".into(),
@@ -346,6 +348,7 @@ pub(super) fn inboxes() -> Vec<(&'static str, Inbox)> {
                 at: at("2026-11-20T12:00:00Z"),
             },
         ),
+        ("erased", Inbox::Erased { tenant: tenant(), person: person("ann"), at: at("2026-11-20T12:00:00Z") }),
         ("deferred", delivery(Outcome::Deferred { until: at("2026-11-21T09:00:00Z"), ready: ready() })),
     ]
 }
@@ -362,6 +365,32 @@ pub(super) fn returned() -> Returned {
         code: "4.2.2".to_owned(),
         sent: at("2026-11-21T08:00:00Z"),
         at: at("2026-11-21T08:03:20Z"),
+    }
+}
+
+pub(crate) fn erasure() -> Erasure {
+    let line = |holding, stays: Option<&str>, until| Line {
+        holding,
+        removed: 3,
+        stays: stays.map(str::to_owned),
+        until,
+    };
+    let progress = Progress::Done(Receipt {
+        lines: vec![
+            line(Holding::Days, None, None),
+            line(
+                Holding::Changes,
+                Some("the log cannot take single records away"),
+                Some(at("2026-12-05T09:00:00Z")),
+            ),
+        ],
+    });
+    Erasure {
+        tenant: tenant(),
+        person: person("ann"),
+        asked: at("2026-11-21T09:00:00Z"),
+        at: at("2026-11-21T09:00:04Z"),
+        progress,
     }
 }
 
@@ -384,6 +413,15 @@ pub(crate) fn replay() -> Replay {
         passed: 1,
         expired: 1,
         at: at("2026-11-21T09:00:01.500Z"),
+    }
+}
+
+pub(super) fn note() -> Note {
+    let edition = Edition { number: 4, hash: 0xF00D_0000_0000_0007 };
+    Note {
+        house: "7c0ffee1".to_owned(),
+        catalogue: Some(TakenUp { edition, name: "gallery".to_owned() }),
+        at: at("2026-11-21T09:00:00Z"),
     }
 }
 

@@ -10,7 +10,7 @@ use model::{
     badge::{Badge, Unseen},
     habit::Habit,
     hold::Held,
-    person::{Act, PersonRecord, Told, Window},
+    person::{Act, PersonRecord, Told, ToldDate, Window},
 };
 
 use crate::codec::{HEADER_BYTES, LIST_MAX, RECORD_BYTES_MAX};
@@ -28,7 +28,7 @@ pub(super) fn read(bytes: &[u8], header: [u8; HEADER_BYTES]) -> Option<(Tenant, 
         owed: Vec::new(),
         waiting: Vec::new(),
         last_opening: rest.instant()?,
-        told_on: rest.list(|rest| Some((plan(rest)?, rest.int()?)))?.into_iter().collect(),
+        told_on: rest.list(told_date)?.into_iter().collect(),
         told: rest.list(told)?,
         counted: rest.list(|rest| Some((rest.word()?, rest.list(Rest::instant)?)))?.into_iter().collect(),
         seen: rest.list(|rest| Some((rest.word()?, rest.instant()?)))?.into_iter().collect(),
@@ -76,6 +76,11 @@ fn held(rest: &mut Rest<'_>) -> Option<Held> {
         2 => Some(Held::Cap),
         _ => None,
     }
+}
+
+fn told_date(rest: &mut Rest<'_>) -> Option<(PlanName, ToldDate)> {
+    let plan = plan(rest)?;
+    Some((plan, ToldDate { date: rest.int()?, keys: rest.list(Rest::long)?.into_iter().collect() }))
 }
 
 fn told(rest: &mut Rest<'_>) -> Option<Told> {

@@ -11,7 +11,7 @@ const LINES_MAX_IN_TESTS: usize = 800;
 /// The threshold of clippy's `too_many_lines`.
 const FUNCTION_LINES_MAX: &str = "70";
 
-/// The files of a room that may be asynchronous.
+/// The files of a room that may be asynchronous, with those below them.
 const RIM: [&str; 3] = ["run.rs", "http.rs", "tests.rs"];
 
 /// Ways to ask the time, or to wait for it.
@@ -76,7 +76,10 @@ fn is_inside_a_room(path: &str) -> bool {
     let Some((room, file)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/")) else {
         return false;
     };
-    ROOMS.contains(&room) && !RIM.contains(&file) && !is_test(path)
+    let below =
+        |rim: &str| file.strip_prefix(rim.trim_end_matches(".rs")).is_some_and(|rest| rest.starts_with('/'));
+    let is_rim = RIM.iter().any(|rim| file == *rim || below(rim));
+    ROOMS.contains(&room) && !is_rim && !is_test(path)
 }
 
 /// Nobody asks the time but the clock.

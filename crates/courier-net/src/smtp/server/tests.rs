@@ -7,8 +7,15 @@ use tokio::io::{DuplexStream, duplex};
 
 use super::*;
 
-const BOUNDS: Bounds =
-    Bounds { mail_bytes: 200, recipients: 2, connections: 1, step: Duration::from_millis(300) };
+const BOUNDS: Bounds = Bounds {
+    mail_bytes: 200,
+    recipients: 2,
+    connections: 9,
+    per_address: 8,
+    step: Duration::from_millis(300),
+    talk: Duration::from_millis(900),
+    mail: Duration::from_millis(900),
+};
 const GREETING: &str = "220 here.example ESMTP\r\n";
 const HELLO: &str = "EHLO a.example\r\n";
 const OFFERS: &str = "250-here.example\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n\
@@ -151,10 +158,82 @@ async fn nobody_fills_it_up_or_keeps_it_waiting() {
     .await;
     check(&"a".repeat(LINE_BYTES_MAX + 1), "500 5.5.6 too long a line\r\n").await;
     let (said, _) = said_to(b"EHLO a", false).await;
-    assert_eq!(said, format!("{GREETING}421 4.4.2 nothing came for too long\r\n"));
+    assert_eq!(said, format!("{GREETING}421 4.4.2 that took too long\r\n"));
     let (said, _) = said_to("NOOP\r\n".repeat(200).as_bytes(), true).await;
     assert_eq!(said.matches("250 2.0.0 well").count(), 100);
     assert!(said.ends_with("421 4.7.0 too many commands\r\n"));
+}
+
+/// A word now and then holds nothing open: not within a line, not line by line, and not within a mail.
+#[tokio::test]
+async fn nobody_trickles() {
+    let check = async |begin: &str, again: &str, said: &str| {
+        let own = Arc::new(Own::default());
+        let (near, mut talk) = talk(&own);
+        let (mut reads, mut writes) = tokio::io::split(near);
+        writes.write_all(begin.as_bytes()).await.unwrap();
+        let trickle = async {
+            let mut pause = tokio::time::interval(BOUNDS.step / 10);
+            loop {
+                pause.tick().await;
+                if writes.write_all(again.as_bytes()).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        let stop = Shutdown::default();
+        let ended = tokio::select! {
+            ended = timeout(20 * BOUNDS.talk, talk.talk(&stop)) => ended,
+            () = trickle => unreachable!("it goes on"),
+        };
+        assert!(ended.is_ok(), "{begin:?} {again:?} is held open");
+        drop(talk);
+        let mut all = String::new();
+        reads.read_to_string(&mut all).await.unwrap();
+        assert!(all.ends_with(&format!("{said}421 4.4.2 that took too long\r\n")), "{all}");
+    };
+    check("", "N", "").await;
+    check("", "NOOP\r\n", "250 2.0.0 well\r\n").await;
+    check(&format!("{HELLO}{ENVELOPE}DATA\r\n"), "a", "354 go on\r\n").await;
+}
+
+/// A port with nine places, eight of them for one client: seven talk slowly, one more of the same is sent away at once, and
+/// another client is greeted.
+#[tokio::test]
+async fn one_client_does_not_fill_the_port() {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let server = SmtpServer::bind(any, "here.example", BOUNDS).await.unwrap();
+    let address = server.address().unwrap();
+    let stop = Shutdown::default();
+    let serving = tokio::spawn(server.serve(Arc::new(Own::default()), stop.clone()));
+    let connect = async |from: [u8; 4]| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from((from, 0))).unwrap();
+        let mut stream = socket.connect(address).await.unwrap();
+        let mut said = vec![0; 200];
+        let read = stream.read(&mut said).await.unwrap();
+        said.truncate(read);
+        (stream, String::from_utf8(said).unwrap())
+    };
+    let mut held = Vec::new();
+    for _ in 0..BOUNDS.per_address {
+        let (stream, said) = connect([127, 0, 0, 1]).await;
+        assert_eq!(said, GREETING);
+        held.push(stream);
+    }
+    assert_eq!(connect([127, 0, 0, 1]).await.1, FULL);
+    let (_other, said) = connect([127, 0, 0, 2]).await;
+    assert_eq!(said, GREETING);
+    assert_eq!(connect([127, 0, 0, 3]).await.1, FULL, "now all places are taken");
+    // Nobody said a word, so all of them go by themselves.
+    for mut stream in held {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.unwrap();
+        assert_eq!(said, "421 4.4.2 that took too long\r\n");
+    }
+    assert_eq!(connect([127, 0, 0, 1]).await.1, GREETING);
+    stop.start();
+    serving.await.unwrap();
 }
 
 #[tokio::test]

@@ -49,14 +49,19 @@ impl Telling<'_> {
                 self.say(Found::Against, format!("its day, {}, was archived or has expired", key.day()));
                 return "no entry".to_owned();
             }
-            0 => self.say(Found::Note, "they are in the audience now, and were not when it was told"),
+            0 => {
+                let why = self.gathered.told_by.why(self.event);
+                let why =
+                    why.as_deref().unwrap_or("they are in the audience now, and were not when it was told");
+                self.say(Found::Note, why);
+            }
             n => self.say(
                 Found::Note,
                 format!("they are in the audience, and fan-out has {n} records still to read"),
             ),
         }
-        if self.gathered.notes.get(notes::FULL_DAY).is_some() {
-            self.say(Found::Note, "a day of theirs was full; what came after that was only counted");
+        if notes::is_full(&self.gathered.notes, key.day()) {
+            self.say(Found::Note, "that day of theirs was full; what came after that was only counted");
         }
         "no entry".to_owned()
     }

@@ -133,6 +133,7 @@ impl Door {
             is_demo: app.is_demo,
             guard: app.guard.clone(),
             disk_low: Arc::new(|| true),
+            disks: app.disks.clone(),
             intake: app.intake.clone(),
             pages: Pages::new().unwrap(),
             archive: Desk::default(),

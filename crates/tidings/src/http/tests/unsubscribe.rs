@@ -1,7 +1,10 @@
 //! The links of mails, followed by readers, by the scanners of mailboxes and by strangers.
 
 use axum::http::{Method, StatusCode, header};
-use model::{Channel, Person, PlanName, Tenant, Value, person::profile};
+use model::{
+    Channel, Day, Person, PlanName, State, Tenant, Value,
+    person::{notes, profile},
+};
 use sender::Links;
 use store::StateKey;
 use wire::token::{Secret, Token, sign};
@@ -12,11 +15,16 @@ const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded")
 const CLICK: &str = "List-Unsubscribe=One-Click";
 
 fn link(tenant: &str, person: &str) -> String {
+    link_of(tenant, person, None)
+}
+
+fn link_of(tenant: &str, person: &str, day: Option<Day>) -> String {
     let token = Token {
         tenant: Tenant::new(tenant).unwrap(),
         person: Person::new(person).unwrap(),
         plan: PlanName::new("daily").unwrap(),
         channel: Channel::Email,
+        day,
     };
     format!("/u/{}", sign(&token, &Secret::new(SECRET)))
 }
@@ -103,6 +111,77 @@ async fn one_click_comes_from_anywhere_and_needs_no_key() {
 }
 
 #[tokio::test]
+async fn a_link_of_somebody_erased_has_nothing_to_do() {
+    let door = door(true, false).await;
+    let key = StateKey::Notes(Tenant::new("main").unwrap(), Person::new("ann").unwrap());
+    let erased = State::at(1, [(notes::ERASED, Some(Value::Flag(true)))]);
+    door.app.house.engines().store.merge(vec![(key, erased)]).await.unwrap();
+    let link = link_of("main", "ann", Some(Day::of(door.app.now())));
+    let mut answers = vec![door.get(&link).await];
+    for body in ["do=off", "do=on", CLICK] {
+        answers.push(door.press(&link, body).await);
+    }
+    for Answer { status, text, .. } in answers {
+        assert_eq!(status, StatusCode::OK, "{text}");
+        assert!(text.contains("There is nothing to do") && !text.contains("<form"), "{text}");
+        assert!(!text.contains("You get mail") && !text.contains("Done:"), "{text}");
+    }
+    assert!(!door.is_off("main", "ann").await);
+    assert!(door.get(&self::link("main", "bob")).await.text.contains("You get mail"));
+}
+
+/// Whoever has a link can say the same as often as they like, and change their mind now and then.
+#[tokio::test]
+async fn what_holds_is_not_written_again_and_a_mind_is_not_changed_for_ever() {
+    let door = door(true, false).await;
+    let today = Some(Day::of(door.app.now()));
+    let link = link_of("main", "ann", today);
+    let written = async || {
+        let key = StateKey::Person(Tenant::new("main").unwrap(), Person::new("ann").unwrap());
+        let known = door.app.house.engines().store.states(&[key]).await.unwrap().remove(0);
+        known.cells.get(profile::EMAIL_OFF).map(|cell| cell.version)
+    };
+    assert_eq!(door.press(&link, "do=on").await.status, StatusCode::OK);
+    assert_eq!(written().await, None, "mail was on");
+    door.press(&link, CLICK).await;
+    let first = written().await;
+    for _ in 0..100 {
+        assert_eq!(door.press(&link, CLICK).await.status, StatusCode::OK);
+    }
+    assert_eq!(written().await, first);
+    for _ in 0..10 {
+        assert_eq!(door.press(&link, "do=on").await.status, StatusCode::OK);
+        assert_eq!(door.press(&link, "do=off").await.status, StatusCode::OK);
+    }
+    let last = written().await;
+    assert_eq!(door.press(&link, "do=on").await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(door.press(&link, "do=off").await.status, StatusCode::OK);
+    assert_eq!(written().await, last);
+    assert!(door.is_off("main", "ann").await);
+    // Of others it is not their fault.
+    let other = link_of("main", "ben", today);
+    door.press(&other, "do=off").await;
+    assert_eq!(door.press(&other, "do=on").await.status, StatusCode::OK);
+}
+
+/// A mail may be in other hands by then. It ends mails for ever, and does not begin them again.
+#[tokio::test]
+async fn an_old_link_only_turns_mail_off() {
+    let door = door(true, false).await;
+    let today = Day::of(door.app.now());
+    for (day, may) in
+        [(Some(today), true), (Some(today.plus(-30)), true), (Some(today.plus(-31)), false), (None, false)]
+    {
+        let link = link_of("main", "ann", day);
+        let off = door.press(&link, "do=off").await;
+        assert_eq!((off.status, off.text.contains("value=\"on\"")), (StatusCode::OK, may), "{day:?}");
+        let expected = if may { StatusCode::OK } else { StatusCode::FORBIDDEN };
+        assert_eq!(door.press(&link, "do=on").await.status, expected, "{day:?}");
+        assert_eq!(door.is_off("main", "ann").await, !may, "{day:?}");
+    }
+}
+
+#[tokio::test]
 async fn only_the_person_of_the_link_is_meant() {
     let door = door(true, false).await;
     door.press(&link("main", "ann"), "do=off").await;
@@ -138,6 +217,7 @@ async fn a_link_that_is_not_ours_opens_nothing() {
             person: Person::new("ann").unwrap(),
             plan: PlanName::new("daily").unwrap(),
             channel: Channel::Email,
+            day: None,
         },
         foreign.secret(),
     );

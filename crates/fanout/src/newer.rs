@@ -1,0 +1,45 @@
+//! What a newer edition of the catalogue wrote: it may mean kinds that ours does not have, and nobody would be told of
+//! them. So it waits until this process is replaced. After the longest wait it is told by our edition, and put into
+//! quarantine as well, from where `tidings quarantine retry` has the rest told once that edition is back.
+
+use model::{
+    Millis,
+    edition::{Editions, Verdict},
+};
+use topic::{NewRecord, Record, drive::Waits};
+use wire::note;
+
+use crate::read::quarantined;
+
+/// What is put aside of a batch that may be told.
+pub fn aside(records: &[Record], editions: &Editions, now: Millis) -> anyhow::Result<Vec<NewRecord>> {
+    let mut aside = Vec::new();
+    for record in records {
+        match editions.judge(note::edition(&record.headers), now) {
+            Verdict::Known => {}
+            Verdict::Wait { edition, is_first, .. } => {
+                let why = editions.awaited(now).map(|awaited| awaited.why(editions.own()));
+                let why = why.unwrap_or_else(|| edition.to_string());
+                if is_first {
+                    tracing::warn!(topic = %record.topic, why, "fan-out waits");
+                }
+                return Err(Waits(why).into());
+            }
+            Verdict::Passed { edition, is_first } => {
+                let own = editions.own().map(|own| own.to_string()).unwrap_or_default();
+                if is_first {
+                    tracing::warn!(
+                        topic = %record.topic, %edition, own,
+                        "nobody came with a newer catalogue: fan-out goes on by its own, and puts what it tells aside as well"
+                    );
+                }
+                let reason = format!(
+                    "it was written by {edition} and told by {own}; put back when that catalogue is in use again, \
+                     it tells whom this one did not know"
+                );
+                aside.push(quarantined(record, reason, now)?);
+            }
+        }
+    }
+    Ok(aside)
+}

@@ -1,0 +1,88 @@
+//! Taking connections, as long as there are places.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::timeout,
+};
+
+use crate::places::{Limits, Place, Places};
+
+/// How long to wait when no connection can be taken, which is when files are out.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Those who are sent away and may read why, and how long that may take.
+const FAREWELLS_MAX: usize = 16;
+const FAREWELL_TIME: Duration = Duration::from_secs(1);
+/// Bytes that are still read of them.
+const FAREWELL_BYTES: u64 = 64 * 1024;
+
+/// A port that listens.
+#[derive(Debug)]
+pub struct Listener {
+    tcp: TcpListener,
+    places: Arc<Places>,
+    farewells: Arc<Semaphore>,
+}
+
+/// Who came, and has a place.
+#[derive(Debug)]
+pub struct Guest {
+    pub stream: TcpStream,
+    /// To be kept as long as the connection.
+    pub place: Place,
+}
+
+impl Listener {
+    pub async fn bind(at: SocketAddr, limits: Limits) -> io::Result<Self> {
+        let tcp = TcpListener::bind(at).await?;
+        Ok(Self { tcp, places: Places::new(limits), farewells: Arc::new(Semaphore::new(FAREWELLS_MAX)) })
+    }
+
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.tcp.local_addr()
+    }
+
+    /// The next connection for which there is a place. All others are told `full` and closed.
+    pub async fn next(&self, full: &'static str) -> Guest {
+        let mut is_out = false;
+        loop {
+            match self.tcp.accept().await {
+                Ok((stream, from)) => match self.places.take(from) {
+                    Some(place) => return Guest { stream, place },
+                    None => self.send_away(stream, full),
+                },
+                Err(error) => {
+                    // It passes, and listening goes on.
+                    if !is_out {
+                        tracing::warn!(%error, "no connection can be taken");
+                    }
+                    is_out = true;
+                    runtime::retry::wait(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn send_away(&self, stream: TcpStream, full: &'static str) {
+        match Arc::clone(&self.farewells).try_acquire_owned() {
+            Ok(permit) => {
+                tokio::spawn(async move {
+                    let _as_far_as_can_be = timeout(FAREWELL_TIME, farewell(stream, full)).await;
+                    drop(permit);
+                });
+            }
+            // It may be lost on the way.
+            Err(_) => drop(stream.try_write(full.as_bytes())),
+        }
+    }
+}
+
+/// Says a last word so that it can be read: a close with bytes unread would take it away.
+pub async fn farewell(mut stream: TcpStream, word: &str) -> io::Result<()> {
+    stream.write_all(word.as_bytes()).await?;
+    stream.shutdown().await?;
+    tokio::io::copy(&mut stream.take(FAREWELL_BYTES), &mut tokio::io::sink()).await.map(|_| ())
+}

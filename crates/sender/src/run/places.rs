@@ -1,0 +1,49 @@
+//! The places of deliveries: so many are under way at the same time, of each channel, so that a slow one leaves the others theirs.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use model::Channel;
+use runtime::clock::Stopwatch;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use crate::{appetite::Seating, config::ROUND};
+
+pub(crate) struct Places {
+    of: BTreeMap<Channel, Arc<Semaphore>>,
+    seating: Mutex<Seating>,
+}
+
+impl Places {
+    pub fn new(at_once_max: usize) -> Self {
+        let of = |channel| (channel, Arc::new(Semaphore::new(at_once_max.max(1))));
+        Self { of: Channel::ALL.into_iter().map(of).collect(), seating: Mutex::default() }
+    }
+
+    /// A place of this channel, if one is free before the round has begun what it begins.
+    pub async fn take(&self, channel: Channel, round: &Stopwatch) -> Option<OwnedSemaphorePermit> {
+        let waits = ROUND.saturating_sub(round.elapsed());
+        let free = self.of.get(&channel)?.clone().acquire_owned();
+        let place = timeout(waits, free).await.ok().and_then(Result::ok);
+        let mut seating = self.seating();
+        let seated = if place.is_some() { &mut seating.placed } else { &mut seating.turned_away };
+        *seated.entry(channel).or_default() += 1;
+        seating.took = seating.took.max(round.elapsed());
+        place
+    }
+
+    /// How it went since this was asked last.
+    pub fn round_ended(&self) -> Seating {
+        std::mem::take(&mut *self.seating())
+    }
+
+    /// What a panic left behind is still good: every change is one step.
+    fn seating(&self) -> MutexGuard<'_, Seating> {
+        self.seating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

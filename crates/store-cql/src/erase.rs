@@ -1,0 +1,225 @@
+//! Erasure: the only deletes there are. What has versions is deleted at the time stamp of the version that was found,
+//! so that it hides that version and every older one, and none that is newer; rows of days and slips, which have the
+//! cluster's own time stamps, at those; rows of the journal in transactions, as they were written.
+//!
+//! Crowds and slips lie by other names than the person's: their tables are walked through by token. That is rare.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use futures::TryStreamExt as _;
+use model::{
+    Millis, Person, ReadyId, Row, Tenant,
+    entry::DayKey,
+    erase::{Counts, Erase, Holding},
+    fault::{self, Fault},
+    person::notes,
+};
+use store::{
+    Erasure, StoreError, codec,
+    erasing::{found, living_days, nothing, readys_of},
+    rows::row_back,
+};
+
+use crate::{
+    Cql,
+    cells::{cell_back, stamp, version_of},
+    errors::Trouble,
+    states::note_shard,
+};
+
+/// Rows of a page of a walk.
+const PAGE_ROWS: i32 = 5_000;
+
+/// What an operator should know: the cluster hides at once what was deleted, and frees it by compaction.
+const IN_FILES: &str = "no query reads what was removed; the cluster's files lose it by compaction, ten days later at \
+    the earliest (gc_grace_seconds), days and slips when their time is up at the latest: `nodetool garbagecollect` \
+    hastens it, and snapshots and backups of the cluster are yours";
+
+#[async_trait]
+impl Erasure for Cql {
+    async fn erase(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        how: Erase,
+        now: Millis,
+    ) -> Result<Counts, StoreError> {
+        let of = Of { cql: self, tenant, person, removes: how == Erase::Remove };
+        let mut counts = nothing();
+        // The slips first, and the days last: they name what the journal has, and a crash in between finds it again.
+        let slips = of.slips().await?;
+        let days = of.days(now).await?;
+        let mut readys = readys_of(days.iter().flat_map(|(_, rows)| rows));
+        readys.extend(&slips);
+        found(&mut counts, Holding::Journal, of.erase_journal(&readys).await?);
+        found(&mut counts, Holding::Slips, slips.len());
+        of.erase_slips(&slips).await?;
+        for (key, rows) in days {
+            found(&mut counts, Holding::Days, rows.len());
+            of.erase_day(&key, !rows.is_empty()).await?;
+        }
+        found(&mut counts, Holding::Profile, of.erase_state("p").await?);
+        found(&mut counts, Holding::Mutes, of.erase_state("m").await?);
+        found(&mut counts, Holding::Notes, of.erase_notes().await?);
+        if !fault::planted(Fault::CrowdsKept) {
+            found(&mut counts, Holding::Crowds, of.erase_crowds().await?);
+        }
+        Ok(counts)
+    }
+
+    async fn scrub(&self) -> Result<Option<&'static str>, StoreError> {
+        Ok(Some(IN_FILES))
+    }
+}
+
+/// One erasure, or a look at what it would remove.
+struct Of<'a> {
+    cql: &'a Cql,
+    tenant: &'a Tenant,
+    person: &'a Person,
+    removes: bool,
+}
+
+impl Of<'_> {
+    async fn days(&self, now: Millis) -> Result<Vec<(DayKey, Vec<Row>)>, StoreError> {
+        let key = |day| DayKey { tenant: self.tenant.clone(), person: self.person.clone(), day };
+        let read = |key: DayKey| async {
+            let slot = self.cql.slot(key.day).await?;
+            let attempt = || async {
+                let of = (self.tenant.as_str(), self.person.as_str(), key.day.0);
+                let mut rows = Vec::new();
+                for page in self.cql.engine.pages(&slot.whole, &of).await? {
+                    for row in page.rows::<(&[u8], &[u8])>()? {
+                        let (row, body) = row?;
+                        rows.push(row_back(row, body)?);
+                    }
+                }
+                Ok(rows)
+            };
+            let rows = self.cql.engine.tried("reading a day", attempt).await?;
+            Ok((key, rows))
+        };
+        self.cql.engine.each(living_days(now).map(key).map(read)).await
+    }
+
+    async fn erase_day(&self, key: &DayKey, has_rows: bool) -> Result<(), StoreError> {
+        if !self.removes || !has_rows {
+            return Ok(());
+        }
+        let slot = self.cql.slot(key.day).await?;
+        let attempt = || async {
+            let of = (self.tenant.as_str(), self.person.as_str(), key.day.0);
+            self.cql.engine.session.execute_unpaged(&slot.erase, of).await?;
+            Ok(())
+        };
+        self.cql.engine.tried("erasing a day", attempt).await
+    }
+
+    /// The profile (`p`) or the mutes (`m`).
+    async fn erase_state(&self, sort: &str) -> Result<usize, StoreError> {
+        let statements = &self.cql.engine.statements;
+        let owner = format!("{sort}:{}", self.person);
+        let attempt = || async {
+            let mut cells = Vec::new();
+            let of = (self.tenant.as_str(), owner.as_str());
+            for page in self.cql.engine.pages(&statements.state, &of).await? {
+                for row in page.rows::<(&str, &[u8])>()? {
+                    let (name, value) = row?;
+                    cells.push((name.to_owned(), stamp(cell_back(value)?.version)));
+                }
+            }
+            for (name, at) in cells.iter().filter(|_| self.removes) {
+                let values = (*at, self.tenant.as_str(), owner.as_str(), name.as_str());
+                self.cql.engine.session.execute_unpaged(&statements.erasing.state, values).await?;
+            }
+            Ok::<_, Trouble>(cells.len())
+        };
+        self.cql.engine.tried("erasing a state", attempt).await
+    }
+
+    async fn erase_notes(&self) -> Result<usize, StoreError> {
+        let statements = &self.cql.engine.statements;
+        let (shard, person) = (note_shard(self.person), self.person.as_str());
+        let attempt = || async {
+            let mut cells = Vec::new();
+            let of = (self.tenant.as_str(), shard, vec![person]);
+            for page in self.cql.engine.pages(&statements.notes, &of).await? {
+                for row in page.rows::<(&str, &str, &[u8])>()? {
+                    let (_, name, value) = row?;
+                    if !notes::outlives(name) {
+                        cells.push((name.to_owned(), stamp(cell_back(value)?.version)));
+                    }
+                }
+            }
+            for (name, at) in cells.iter().filter(|_| self.removes) {
+                let values = (*at, self.tenant.as_str(), shard, person, name.as_str());
+                self.cql.engine.session.execute_unpaged(&statements.erasing.note, values).await?;
+            }
+            Ok::<_, Trouble>(cells.len())
+        };
+        self.cql.engine.tried("erasing notes", attempt).await
+    }
+
+    async fn erase_crowds(&self) -> Result<usize, StoreError> {
+        let Of { cql, tenant, person, removes } = self;
+        let mut walk = cql.engine.statements.erasing.crowds.clone();
+        walk.set_page_size(PAGE_ROWS);
+        let walk = &walk;
+        let attempt = || async {
+            let pager = cql.engine.session.execute_iter(walk.clone(), (person.as_str(),)).await?;
+            let mut rows = pager.rows_stream::<(String, String, i16, Vec<u8>)>()?;
+            let mut own = Vec::new();
+            while let Some((of, crowd, shard, standing)) = rows.try_next().await? {
+                if of == tenant.as_str() {
+                    own.push((crowd, shard, stamp(version_of(&standing)?)));
+                }
+            }
+            for (crowd, shard, at) in own.iter().filter(|_| *removes) {
+                let values = (*at, tenant.as_str(), crowd.as_str(), *shard, person.as_str());
+                cql.engine.session.execute_unpaged(&cql.engine.statements.erasing.member, values).await?;
+            }
+            Ok::<_, Trouble>(own.len())
+        };
+        cql.engine.tried("walking through the crowds", attempt).await
+    }
+
+    async fn slips(&self) -> Result<BTreeSet<ReadyId>, StoreError> {
+        let mut walk = self.cql.engine.statements.erasing.slips.clone();
+        walk.set_page_size(PAGE_ROWS);
+        let walk = &walk;
+        let attempt = || async {
+            let pager = self.cql.engine.session.execute_iter(walk.clone(), ()).await?;
+            let mut rows = pager.rows_stream::<(Vec<u8>, Vec<u8>)>()?;
+            let mut readys = BTreeSet::new();
+            while let Some((ready, body)) = rows.try_next().await? {
+                let slip = codec::slip_back(&body)?;
+                if slip.tenant == *self.tenant && slip.person == *self.person {
+                    readys.extend(<[u8; 16]>::try_from(&ready[..]).ok().map(ReadyId));
+                }
+            }
+            Ok::<_, Trouble>(readys)
+        };
+        self.cql.engine.tried("walking through the slips", attempt).await
+    }
+
+    async fn erase_slips(&self, readys: &BTreeSet<ReadyId>) -> Result<(), StoreError> {
+        let erase = |ready: &ReadyId| {
+            let id = ready.0;
+            async move {
+                let attempt = || async {
+                    let erase = &self.cql.engine.statements.erasing.slip;
+                    self.cql.engine.session.execute_unpaged(erase, (&id[..],)).await?;
+                    Ok(())
+                };
+                self.cql.engine.tried("erasing a slip", attempt).await
+            }
+        };
+        self.cql.engine.each(readys.iter().filter(|_| self.removes).map(erase)).await.map(drop)
+    }
+
+    async fn erase_journal(&self, readys: &BTreeSet<ReadyId>) -> Result<usize, StoreError> {
+        let erased = readys.iter().map(|ready| self.cql.erase_journal(self.tenant, *ready, self.removes));
+        Ok(self.cql.engine.each(erased).await?.into_iter().sum())
+    }
+}

@@ -1,0 +1,81 @@
+//! The disks on which a process keeps something: how full each is, for whoever watches.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use runtime::metrics::{Gauges, Metrics};
+
+use crate::datadir::disk_free;
+
+/// What may not fill up: a name, and a folder on it.
+#[derive(Clone)]
+pub struct Disks {
+    all: Arc<[(&'static str, PathBuf, AtomicBool)]>,
+    reserve: u64,
+    free: Gauges,
+}
+
+impl Disks {
+    /// The data directory, and where messages go as files if any do.
+    pub fn declare(
+        data: &Path,
+        outbox: Option<&Path>,
+        reserve: u64,
+        metrics: &Metrics,
+    ) -> anyhow::Result<Self> {
+        let help = "Bytes that are free on the disk of the data directory, and on that of the outbox.";
+        let free = metrics.gauge("tidings_disk_free_bytes", help, &["of"])?;
+        let data = Some(("data_dir", data.to_owned(), AtomicBool::default()));
+        let outbox = outbox.map(|path| ("outbox", path.to_owned(), AtomicBool::default()));
+        Ok(Self { all: data.into_iter().chain(outbox).collect(), reserve, free })
+    }
+
+    /// Looks at each; says which are down to the reserve. One that cannot be asked is not full: whoever writes will be
+    /// told.
+    pub fn low(&self) -> Vec<&'static str> {
+        let mut low = Vec::new();
+        for (of, path, was_low) in &*self.all {
+            let Ok(free) = disk_free(path) else { continue };
+            self.free.with_label_values(&[of]).set(i64::try_from(free).unwrap_or(i64::MAX));
+            let is_low = free < self.reserve;
+            if is_low {
+                low.push(*of);
+            }
+            if is_low != was_low.swap(is_low, Ordering::Relaxed) {
+                let (path, mib) = (path.display(), free >> 20);
+                if is_low {
+                    tracing::warn!(of, %path, free_mib = mib, "a disk is down to `disk_reserve`");
+                } else {
+                    tracing::info!(of, %path, free_mib = mib, "a disk has room again");
+                }
+            }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_disk_is_looked_at() {
+        let (data, outbox) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let check = |outbox: Option<&Path>, reserve: u64, low: &[&str]| {
+            let metrics = Metrics::default();
+            let disks = Disks::declare(data.path(), outbox, reserve, &metrics).unwrap();
+            assert_eq!(disks.low(), low);
+            let text = metrics.text();
+            assert!(text.contains("tidings_disk_free_bytes{of=\"data_dir\"}"), "{text}");
+            assert_eq!(text.contains("{of=\"outbox\"}"), outbox.is_some(), "{text}");
+        };
+        check(Some(outbox.path()), 0, &[]);
+        check(Some(outbox.path()), u64::MAX, &["data_dir", "outbox"]);
+        check(None, u64::MAX, &["data_dir"]);
+    }
+}

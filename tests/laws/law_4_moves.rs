@@ -1,0 +1,125 @@
+//! Law 4, of who moves: they are found by the crowds of the new place before their profile names it, and by those of
+//! the old one until it does. Whatever happens while they move is told once, wherever the intake stands, and also if it dies there.
+
+use std::collections::BTreeMap;
+
+use model::{Event, EventKey, Place, Row, State, Value, entry::DayKey, partition::Partitions};
+use serde_json::json;
+use store::{Days as _, StateKey, States as _};
+use topic::{NewRecord, Topics as _};
+use wire::topics;
+
+use crate::{
+    gates::Gates,
+    names::{a_day, person, subject, tenant},
+    seeds::{Dice, waiting_schedules},
+    texts::parse,
+    world::World,
+};
+
+const CATALOGUE: &str = "catalogue: moves\n\
+    subjects:\n  work: {title: text, place: place}\n\
+    kinds:\n  made: {on: work.made, to: {near: place, within: 30 km}, says: x, plans: [daily]}\n\
+    plans:\n  daily: {channel: email, close: {daily: \"09:00\", zone: person}, look_back: 7d, from: a@example.com, \
+      headline: x, template: mail.mjml, text: mail.txt, sections: [{title: x, kinds: [made], most: 8}]}\n";
+
+/// Where the intake stands while something happens; the profile names the new place in the last of them alone.
+const GATES: [&str; 3] = ["before entering", "after entering", "before leaving"];
+/// A step of about ten kilometres.
+const STEP: f64 = 0.09;
+
+#[test]
+fn law_4_who_moves_is_never_lost() {
+    waiting_schedules(12, whoever_moves);
+}
+
+async fn whoever_moves(mut dice: Dice) {
+    let mut world = World::new(parse(CATALOGUE)).await;
+    let gates = Gates::default();
+    world.start(gates.around(world.engines())).await;
+    let old = Place::new(52.5, 13.4).unwrap();
+    // Within the circle and in another cell of it, or far away.
+    let steps = dice.of(&[1, 2, 2, 4, 40]);
+    let new = north(old, steps);
+    stated(&mut world, old).await;
+    world.settle().await;
+    let gate = dice.of(&GATES);
+    gates.close(gate);
+    stated(&mut world, new).await;
+    gates.reached(gate).await;
+    let mut expected = BTreeMap::new();
+    for number in 0..1 + dice.below(6) {
+        let middle = north(old, dice.below(steps + 2));
+        happens(&world, number, middle).await;
+        let at = if gate == "before leaving" { new } else { old };
+        expected.insert(number, (middle, usize::from(at.distance_km(middle) <= 30.0)));
+    }
+    world.caught_up(&["ingest", "digest", "sender"]).await;
+    assert_eq!(found(&world).await, told(&expected), "{gate}, {steps} steps");
+    if dice.once_in_a_hundred(50) {
+        world.crash().await;
+        world.start(world.engines()).await;
+    } else {
+        gates.open(gate);
+    }
+    world.settle().await;
+    for number in expected.len()..expected.len() + 2 {
+        let middle = north(new, dice.below(4));
+        happens(&world, number, middle).await;
+        expected.insert(number, (middle, usize::from(new.distance_km(middle) <= 30.0)));
+    }
+    world.settle().await;
+    assert_eq!(found(&world).await, told(&expected), "{gate}, {steps} steps, after it");
+}
+
+fn told(expected: &BTreeMap<usize, (Place, usize)>) -> BTreeMap<usize, usize> {
+    expected.iter().map(|(number, (_, times))| (*number, *times)).filter(|(_, times)| *times > 0).collect()
+}
+
+fn north(of: Place, steps: usize) -> Place {
+    let steps = f64::from(u32::try_from(steps).unwrap());
+    Place::new(steps.mul_add(STEP, of.lat), of.lon).unwrap()
+}
+
+async fn stated(world: &mut World, at: Place) {
+    let place = json!({"lat": at.lat, "lon": at.lon});
+    world.fact("tidings.profile", json!({"person": "ann", "place": place})).await;
+}
+
+/// Something happens, as the intake announces it; this one stands still.
+async fn happens(world: &World, number: usize, at: Place) {
+    let (tenant, subject) = (tenant("main"), subject(&format!("work:{number}")));
+    let state = State::at(1, [("place", Some(Value::Place(at)))]);
+    let key = StateKey::Subject(tenant.clone(), subject.clone());
+    world.store.merge(vec![(key, state.clone())]).await.unwrap();
+    let event = Event {
+        key: EventKey::of(&tenant, "laws", &number.to_string()),
+        what: "work.made".to_owned(),
+        actor: None,
+        occurred: world.now(),
+        persons: Vec::new(),
+        tenant,
+        subject,
+        state,
+    };
+    let record = NewRecord {
+        topic: topics::EVENTS.into(),
+        partition: Partitions::USUAL.of_subject(&event.tenant, &event.subject),
+        key: wire::key::subject(&event.tenant, &event.subject),
+        value: Some(wire::event::encode(&event).unwrap()),
+        headers: Vec::new(),
+    };
+    world.topics.append(vec![record]).await.unwrap();
+}
+
+/// How many rows ann has of each.
+async fn found(world: &World) -> BTreeMap<usize, usize> {
+    let key = DayKey { tenant: tenant("main"), person: person("ann"), day: a_day() };
+    let mut found = BTreeMap::new();
+    for row in world.store.read(&[key], world.now()).await.unwrap().remove(0) {
+        if let Row::Entry(entry) = row {
+            *found.entry(entry.subject.id().parse().unwrap()).or_default() += 1;
+        }
+    }
+    found
+}

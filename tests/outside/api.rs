@@ -1,0 +1,50 @@
+//! Schemathesis reads `docs/openapi.yaml` and asks a running house for what it promises: no answer is a server's error,
+//! each status, header and body is one that the description has, and what is wrong is refused.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Result, ensure};
+
+use crate::{python, run, seed, start_house, tests_folder};
+
+/// Requests made up for each path in the last phase.
+const EXAMPLES: &str = "25";
+
+#[test]
+fn a_fuzzer_finds_the_api_as_it_is_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let house = start_house(folder.path()).unwrap();
+    let url = house.address().unwrap();
+    let description = tests_folder().join("../docs/openapi.yaml");
+    let mut whole = fuzzer(folder.path(), &description, &url).unwrap();
+    println!(
+        "{}",
+        run(whole.args(["--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES])).unwrap()
+    );
+    assert!(house.is_ready() && house.ended().is_none(), "{}", house.said());
+
+    // The same finds a description that is wrong.
+    let wrong = folder.path().join("wrong.yaml");
+    let text = fs::read_to_string(&description).unwrap();
+    let text = with(&text, "next: {type: string, maxLength: 1200}", "next: {type: integer}").unwrap();
+    fs::write(&wrong, text).unwrap();
+    let mut doubtful = fuzzer(folder.path(), &wrong, &url).unwrap();
+    doubtful.args(["--phases", "coverage", "--include-operation-id", "getEntries"]);
+    let found = format!("{:#}", run(&mut doubtful).unwrap_err());
+    assert!(found.contains("Response violates schema"), "{found}");
+}
+
+fn fuzzer(folder: &Path, description: &Path, url: &str) -> Result<Command> {
+    let mut fuzzer = python("run_schemathesis.py")?;
+    fuzzer.arg("run").arg(description).args(["--url", url, "--no-color", "--request-timeout", "60"]);
+    // With a memory of its own, a machine would fail for what another run has found, and a seed would not repeat its run.
+    fuzzer.args(["--max-failures", "10", "--generation-database", "none", "--seed", &seed().to_string()]);
+    // What is well formed is refused all the same where the catalogue does not know it.
+    fuzzer.args(["--exclude-checks", "positive_data_acceptance"]).current_dir(folder);
+    Ok(fuzzer)
+}
+
+fn with(text: &str, from: &str, to: &str) -> Result<String> {
+    ensure!(text.contains(from), "the description has no `{from}` any more");
+    Ok(text.replace(from, to))
+}
