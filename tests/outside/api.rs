@@ -36,6 +36,7 @@ fn a_fuzzer_finds_the_api_as_it_is_described() {
 
 fn fuzzer(folder: &Path, description: &Path, url: &str) -> Result<Command> {
     let mut fuzzer = python("run_schemathesis.py")?;
+    fuzzer.arg("--config-file").arg(tests_folder().join("python/schemathesis.toml"));
     fuzzer.arg("run").arg(description).args(["--url", url, "--no-color", "--request-timeout", "60"]);
     // With a memory of its own, a machine would fail for what another run has found, and a seed would not repeat its run.
     fuzzer.args(["--max-failures", "10", "--generation-database", "none", "--seed", &seed().to_string()]);

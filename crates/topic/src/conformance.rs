@@ -13,6 +13,7 @@ use futures::future::BoxFuture;
 use crate::port::{TopicError, Topics};
 
 mod bench;
+mod disk;
 mod groups;
 mod handover;
 mod log;
@@ -25,6 +26,7 @@ mod upkeep;
 pub(crate) mod tests;
 
 use bench::Bench;
+pub use disk::cut_power;
 
 /// Opens the engine that is looked at.
 #[async_trait]

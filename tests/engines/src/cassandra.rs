@@ -161,9 +161,8 @@ impl Cassandra {
             self.nodes.push(node);
         }
         for (number, node) in self.nodes.iter().enumerate() {
-            let others = hosts.iter().enumerate().filter(|(other, _)| *other != number);
-            for (_, host) in others {
-                node.wait_for(|| node.has_said(&format!("{host}:{} is now UP", self.storage_port)))?;
+            for other in (0..self.nodes.len()).filter(|other| *other != number) {
+                node.wait_for(|| self.times_seen_up(node, other) > 0)?;
             }
         }
         if options.login {
@@ -171,6 +170,11 @@ impl Cassandra {
             self.node(0)?.wait_for(ready)?;
         }
         Ok(())
+    }
+
+    /// How often a node has seen another come up, since it was started itself.
+    fn times_seen_up(&self, node: &Node, other: usize) -> usize {
+        node.times_said(&format!("{}:{} is now UP", self.network.host(other), self.storage_port))
     }
 
     fn client_host(&self, node: usize) -> String {
@@ -217,6 +221,25 @@ impl Cassandra {
 impl Cluster for Cassandra {
     fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// A node listens before it knows that the others are up, and they that it is; until then a quorum seems
+    /// to be missing. So it is ready when they know of one another.
+    fn start_again(&self, number: usize) -> Result<()> {
+        let node = self.node(number)?;
+        let mut others = Vec::new();
+        for (other, neighbour) in self.nodes.iter().enumerate() {
+            if other != number && neighbour.is_alive()? {
+                others.push((other, neighbour, self.times_seen_up(neighbour, number)));
+            }
+        }
+        node.start()?;
+        node.wait()?;
+        for (other, neighbour, before) in others {
+            node.wait_for(|| self.times_seen_up(node, other) > 0)?;
+            neighbour.wait_for(|| self.times_seen_up(neighbour, number) > before)?;
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,6 @@
 //! back as another.
 
 use std::{
-    process::Command,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -15,7 +14,7 @@ use runtime::Clock;
 use tempfile::TempDir;
 use topic::{
     Record, TopicError, Topics,
-    conformance::{Harness, run},
+    conformance::{Harness, cut_power, run},
     embedded::Embedded,
 };
 
@@ -76,10 +75,7 @@ impl Harness for Framing {
 
     async fn crash_and_reopen(&self) -> Result<Arc<dyn Topics>, TopicError> {
         let dir = scratch_dir();
-        let from = self.now.lock().unwrap().last().unwrap().0.path().join(".");
-        // Journals are mostly holes; these stay holes.
-        let copied = Command::new("cp").args(["-r", "--sparse=always"]).arg(from).arg(dir.path()).status();
-        assert!(copied.is_ok_and(|status| status.success()), "cp");
+        cut_power(self.now.lock().unwrap().last().unwrap().0.path(), dir.path()).unwrap();
         self.open(dir)
     }
 

@@ -1,9 +1,6 @@
 //! The list against the embedded engine, and the harness that other tests borrow.
 
 use std::{
-    fs,
-    io::{Read as _, Seek as _, SeekFrom, Write as _},
-    path::Path,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -15,7 +12,7 @@ use async_trait::async_trait;
 use runtime::Clock;
 use tempfile::TempDir;
 
-use super::{Harness, run};
+use super::{Harness, cut_power, run};
 use crate::{
     embedded::Embedded,
     port::{TopicError, Topics},
@@ -58,7 +55,7 @@ impl Harness for EmbeddedHarness {
 
     async fn crash_and_reopen(&self) -> Result<Arc<dyn Topics>, TopicError> {
         let dir = scratch_dir();
-        cut_power(self.now.lock().unwrap().as_ref().unwrap().0.path(), dir.path());
+        cut_power(self.now.lock().unwrap().as_ref().unwrap().0.path(), dir.path()).unwrap();
         self.open(dir)
     }
 
@@ -74,38 +71,6 @@ impl Harness for EmbeddedHarness {
 /// In memory where that can be had: what is tested is the order of things, not the disk.
 pub(crate) fn scratch_dir() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
-}
-
-/// What the disk holds at this moment, in another place.
-pub(crate) fn cut_power(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            cut_power(&entry.path(), &target);
-        } else if let Ok(source) = fs::File::open(entry.path()) {
-            copy_sparse(source, &target);
-        }
-    }
-}
-
-/// Journals are mostly holes; these stay holes.
-fn copy_sparse(mut source: fs::File, target: &Path) {
-    let mut target = fs::File::create(target).unwrap();
-    let length = source.metadata().unwrap().len();
-    let (hole, mut buffer, mut at) = (vec![0; 256 << 10], vec![0; 256 << 10], 0);
-    loop {
-        let read = source.read(&mut buffer).unwrap();
-        if read == 0 {
-            break;
-        }
-        if buffer[..read] != hole[..read] {
-            target.seek(SeekFrom::Start(at)).unwrap();
-            target.write_all(&buffer[..read]).unwrap();
-        }
-        at += u64::try_from(read).unwrap();
-    }
-    target.set_len(length.max(at)).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,7 +7,7 @@ use runtime::Clock;
 
 use super::{Embedded, share::Share, tables};
 use crate::{
-    conformance::tests::{cut_power, scratch_dir},
+    conformance::{cut_power, tests::scratch_dir},
     port::{
         CommitError, Happening, Member, Membership, Mode, NewRecord, Record, Retention, TopicError,
         TopicSpec, Topics, Turn,
@@ -338,7 +338,7 @@ async fn a_power_cut_in_the_middle_leaves_what_was_acknowledged() {
         runtime::retry::pause(0, 0).await;
         let acknowledged = done.load(std::sync::atomic::Ordering::SeqCst);
         let left = scratch_dir();
-        cut_power(dir.path(), left.path());
+        cut_power(dir.path(), left.path()).unwrap();
         let engine = opened(left.path(), 0).await;
         let records = values(&engine.read("a", 0, 0, usize::MAX).await.unwrap());
         assert!(u64::try_from(records.len()).unwrap() >= acknowledged, "{} of {acknowledged}", records.len());
@@ -452,7 +452,7 @@ async fn what_was_removed_goes_from_the_disk_too() {
     engine.remove(&["a".into(), "s".into()]).await.unwrap();
     // Cut off while it sweeps.
     let copy = scratch_dir();
-    cut_power(dir.path(), copy.path());
+    cut_power(dir.path(), copy.path()).unwrap();
     engine.close();
     for dir in [&dir, &copy] {
         let engine = Embedded::open(dir.path(), Clock::still(1_000)).unwrap();

@@ -8,8 +8,8 @@ use runtime::{Clock, Quiet, Shutdown};
 use super::{Odds, Rough};
 use crate::{
     conformance::{
-        Harness, promises,
-        tests::{EmbeddedHarness, cut_power, scratch_dir},
+        Harness, cut_power, promises,
+        tests::{EmbeddedHarness, scratch_dir},
     },
     drive::{Drive, Work, drive},
     embedded::Embedded,
@@ -179,7 +179,7 @@ async fn live(seed: u64) -> (BTreeMap<&'static str, u64>, Vec<String>) {
         }
         assert!(ended.is_err(), "it died, and the loop did not notice");
         let left = scratch_dir();
-        cut_power(dir.path(), left.path());
+        cut_power(dir.path(), left.path()).unwrap();
         engine = Arc::new(Embedded::open(left.path(), clock.clone()).unwrap());
         rough = rough.reopened(engine.clone());
         dir = left;
