@@ -1,7 +1,10 @@
 //! What was loaded for a turn: the records of everybody concerned and what is known of them, and for those whose
 //! windows are due their days and the world that their entries speak of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use catalogue::{
     Catalogue,
@@ -128,13 +131,13 @@ impl Facts {
             let told =
                 closing.followed.iter().flat_map(|of| entry.tellers(of.channel)).map(|(_, at)| at).max();
             let untold = told.is_none() && closing.is_told_first(at.day(), entry);
-            let (holds, aim) = match self.judge(&closing, (at.day(), entry), subject, told) {
+            let (holds, aim, keys) = match self.judge(&closing, (at.day(), entry), subject, told) {
                 Judged::Others(_) if repeated => continue,
                 Judged::Others(wanted) => {
                     others.extend(wanted.into_iter().map(|wanted| (wanted, at.day())));
                     continue;
                 }
-                Judged::Ours(holds, aim) => (holds, aim),
+                Judged::Ours(holds, aim, keys) => (holds, aim, keys),
             };
             let (reasons, holds) = match holds {
                 Ok(_) if said.told.contains(subject) => (Vec::new(), Err(Why::ToldBefore)),
@@ -157,6 +160,7 @@ impl Facts {
                 repeated,
                 told,
                 untold,
+                keys,
             });
         }
         (candidates, others)
@@ -174,13 +178,13 @@ impl Facts {
         let Closing { reader, catalogue, .. } = closing;
         let state = self.world.state(reader.tenant, subject).unwrap_or(&UNKNOWN);
         let of = Of { day, entry, subject, state };
-        let These { reasons, aim, beside } = match closing.ours(&of) {
+        let These { reasons, aim, keys, beside } = match closing.ours(&of) {
             Ours::These(these) => these,
             Ours::Others(wanted) => return Judged::Others(wanted),
-            Ours::Nobodys => return Judged::Ours(Err(Why::KindGone), None),
+            Ours::Nobodys => return Judged::Ours(Err(Why::KindGone), None, BTreeSet::new()),
         };
         if let Err(why) = closing.reached {
-            return Judged::Ours(Err(why), aim);
+            return Judged::Ours(Err(why), aim, keys);
         }
         let holding = |reasons: &BTreeSet<Reason>| {
             still(&self.world, reader, &Told { subject, actor: entry.actor(), reasons }, catalogue)
@@ -193,7 +197,7 @@ impl Facts {
             |(_, reason): &(Wanted, Reason)| holding(&BTreeSet::from([reason.clone()])).is_ok();
         let beside = beside.into_iter().filter(|_| held.is_err()).filter(holds_beside);
         let beside: Vec<Wanted> = beside.map(|(wanted, _)| wanted).collect();
-        if beside.is_empty() { Judged::Ours(held, aim) } else { Judged::Others(beside) }
+        if beside.is_empty() { Judged::Ours(held, aim, keys) } else { Judged::Others(beside) }
     }
 
     /// The subjects that messages on this channel say, where the plan says each once within its look-back.
@@ -331,14 +335,14 @@ impl Closing<'_> {
     fn ended_before(&self, entry: &EntryView) -> Option<Why> {
         let fates = self.followed.iter().map(|of| entry.fate(of.channel));
         let mut ended = fates.filter_map(|fate| if let Fate::Ended(why) = fate { Some(why) } else { None });
-        ended.find(|why| matches!(why, Why::SeesItself | Why::TooFew | Why::ToldBefore))
+        ended.find(|why| matches!(why, Why::SeesItself | Why::SeenBefore | Why::TooFew | Why::ToldBefore))
     }
 }
 
 /// What becomes of an entry at a closing.
 enum Judged {
-    /// With the instant that it is about.
-    Ours(Result<Vec<Reason>, Why>, Option<Millis>),
+    /// With the instant that it is about, and the keys of its windows.
+    Ours(Result<Vec<Reason>, Why>, Option<Millis>, BTreeSet<Arc<str>>),
     Others(Vec<Wanted>),
 }
 
@@ -377,6 +381,8 @@ struct These {
     reasons: BTreeSet<Reason>,
     /// The instant that they are about.
     aim: Option<Millis>,
+    /// The keys of their windows.
+    keys: BTreeSet<Arc<str>>,
     /// Windows of other plans of the same channel, each with the reason that concerns it.
     beside: Vec<(Wanted, Reason)>,
 }
@@ -397,7 +403,7 @@ impl Closing<'_> {
     /// by then, and the subject may have changed.
     fn ours(&self, of: &Of<'_>) -> Ours {
         let (mut others, mut reasons, mut aims) = (Vec::new(), BTreeSet::new(), Vec::new());
-        let (mut beside, mut is_known) = (Vec::new(), false);
+        let (mut beside, mut keys, mut is_known) = (Vec::new(), BTreeSet::new(), false);
         let Self { plan, firsts, catalogue, .. } = self;
         for reason in &of.entry.reasons {
             let Some(kind) = catalogue.kinds.get(&reason.kind) else { continue };
@@ -416,6 +422,7 @@ impl Closing<'_> {
                 if is_first && tells && self.holds(&wanted, of.day) {
                     reasons.insert(reason.clone());
                     aims.extend(wanted.aim);
+                    keys.insert(wanted.key);
                 } else if of.entry.waits(told_by.channel) {
                     // What is over on its own channel wants no window there. And a plan that follows is no one's to
                     // hand to: its windows open when the other has told.
@@ -426,12 +433,14 @@ impl Closing<'_> {
                 }
             }
             // The person preferred another plan when it was told first.
-            if plan.follows.is_some() && tells && !is_of_a_first && self.holds(&thing.wanted(plan), of.day) {
+            let wanted = thing.wanted(plan);
+            if plan.follows.is_some() && tells && !is_of_a_first && self.holds(&wanted, of.day) {
                 reasons.insert(reason.clone());
+                keys.insert(wanted.key);
             }
         }
         match (is_known, reasons.is_empty()) {
-            (_, false) => Ours::These(These { reasons, aim: aims.into_iter().min(), beside }),
+            (_, false) => Ours::These(These { reasons, aim: aims.into_iter().min(), keys, beside }),
             (true, true) => Ours::Others(others),
             (false, true) => Ours::Nobodys,
         }

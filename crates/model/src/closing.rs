@@ -3,6 +3,7 @@
 use std::{
     cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
 
 use crate::{
@@ -46,6 +47,8 @@ pub struct Candidate {
     pub told: Option<Millis>,
     /// The plan that this one follows is still to tell it.
     pub untold: bool,
+    /// The keys of the windows that it is of.
+    pub keys: BTreeSet<Arc<str>>,
 }
 
 impl Candidate {
@@ -99,6 +102,7 @@ pub(crate) fn close(
         window::open_any(record, &days, at);
         return Vec::new();
     };
+    let joined = &learn_days(record, (index, joined), &candidates);
     let is_blocked = !record.owed.is_empty() && record.weight() + CLOSING_BYTES_MAX > RECORD_BYTES_MAX;
     // Derived again at the last moment: the person may have travelled since, and what was heard may have
     // been heard twice.
@@ -168,6 +172,27 @@ pub(crate) fn close(
     }
     let badge = take(record, plan, (window, joined), id, &sorted, at);
     vec![ready(id, (silent, badge), plan, window, sorted, at)]
+}
+
+/// Windows that are told together read each other's days, and find entries in days that their own window has not heard
+/// of: it hears of them, for whatever follows it. Gives those that are told with the one at this place.
+fn learn_days(
+    record: &mut PersonRecord,
+    (index, joined): (usize, &[Window]),
+    candidates: &[Candidate],
+) -> Vec<Window> {
+    let mut learned = Vec::new();
+    for (place, open) in record.windows.iter_mut().enumerate() {
+        let is_joined = joined.contains(open);
+        if is_joined || place == index {
+            let own = candidates.iter().filter(|one| one.keys.contains(&open.key));
+            open.days.extend(own.map(|one| one.key.day()));
+        }
+        if is_joined {
+            learned.push(open.clone());
+        }
+    }
+    learned
 }
 
 /// What would be told is not: it ends, or it is carried over.

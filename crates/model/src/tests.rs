@@ -248,6 +248,7 @@ fn candidate(ms: i64, n: u8, subject: &str, holds: Result<(), Why>) -> Candidate
         repeated: false,
         told: None,
         untold: false,
+        keys: std::collections::BTreeSet::new(),
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
     held::{NOTED_MS, zone},
     oracle::{Oracle, Told, World},
 };
-use crate::names::tenant;
+use crate::{names::tenant, outcomes};
 
 /// Whether a message was the first of the window that another one closed. Where there were too few, the next window goes
 /// on with what was told first.
@@ -47,7 +47,7 @@ pub fn check(
     if !is_first && things(ready, plan) < usize::from(plan.at_least) {
         return Err(format!("tells {}, fewer than {}", ready.entries.len(), plan.at_least));
     }
-    if is_first || goes_alone(plan, ready, &own) || is_last(oracle, plan, now) {
+    if is_first || goes_alone(plan, ready, &own) || was_last(oracle, plan, now, now) {
         return Ok(());
     }
     if let (Some(rest), Some(last)) = (&plan.rest, own.last())
@@ -103,14 +103,15 @@ fn has_enough(oracle: &Oracle, ready: &Ready, plan: &Plan) -> bool {
     oracle.entries.iter().filter(waits).count() >= usize::from(most)
 }
 
-/// Of some day it is the last call: what waits in it is told while it can be. A calendar has its own times.
-fn is_last(oracle: &Oracle, plan: &Plan, now: Millis) -> bool {
+/// Since this instant it was the last call of some day: what waits in it is told while it can be. A calendar has its own
+/// times.
+fn was_last(oracle: &Oracle, plan: &Plan, since: Millis, now: Millis) -> bool {
     let end = |key: &EntryKey| {
         let looked_back = key.day().plus(i32::from(plan.look_back_days) + 1).start();
         looked_back.min(key.day().expires())
     };
     (plan.follows.is_some() || !plan.close.is_calendar())
-        && oracle.entries.keys().map(end).any(|end| now < end && end.plus(-LAST_MS) <= now)
+        && oracle.entries.keys().map(end).any(|end| since < end && end.plus(-LAST_MS) <= now)
 }
 
 /// The earliest instant at which the window of a message can have opened: as the one before it closed, or as the first
@@ -179,7 +180,11 @@ fn followed(oracle: &Oracle, ready: &Ready, plan: &Plan, world: &World<'_>) -> R
             .messages
             .iter()
             .filter(of)
-            .filter(|told| told.ready.entries.iter().any(|one| one.key == entry.key))
+            .filter(|told| match &told.reported {
+                // What it went out without it has not told.
+                Some(delivery) => outcomes::told(&told.ready, delivery).any(|key| key == entry.key),
+                None => told.ready.entries.iter().any(|one| one.key == entry.key),
+            })
             .collect();
         // Somebody who came since has seen it for themselves.
         let when = told.iter().map(|told| told.at).max();
@@ -210,10 +215,11 @@ fn followed(oracle: &Oracle, ready: &Ready, plan: &Plan, world: &World<'_>) -> R
         let channels = follows.plans.iter().filter_map(|name| oracle.catalogue.plans.by_name.get(name));
         channels.map(|plan| plan.channel).any(|channel| oracle.is_taken(entry.key, channel))
     });
-    // What had no room in the last one goes so long after that.
+    // What had no room in the last one goes so long after that. A limit (docs/windows.md): a last call hurries all that is
+    // in the window, also where that was held beyond it.
     let carried = last.map(|last| last.plus(follows.wait_ms));
     match ends.chain(carried).min() {
-        Some(end) if reached && world.now < end && !is_last(oracle, plan, world.now) => {
+        Some(end) if reached && world.now < end && !was_last(oracle, plan, ready.opening, world.now) => {
             Err(format!("follows too early: not before {end}"))
         }
         _ => Ok(()),

@@ -247,11 +247,14 @@ impl Oracle {
         let plan = &self.catalogue.plans.by_name[&ready.plan];
         for key in outcomes::told(ready, delivery) {
             let before = self.sent.entry((key, ready.channel)).or_default();
-            let again = |id: &&ReadyId| {
+            // One may overtake another on its way out.
+            let are_both =
+                |one: &Ready| early::is_first_of(plan, one, ready) || early::is_first_of(plan, ready, one);
+            let is_again = |id: &&ReadyId| {
                 let other = self.messages.iter().find(|other| other.ready.id == **id);
-                !other.is_some_and(|other| early::is_first_of(plan, &other.ready, ready))
+                !other.is_some_and(|other| are_both(&other.ready))
             };
-            if let Some(other) = before.iter().find(again) {
+            if let Some(other) = before.iter().find(is_again) {
                 return Err(format!("{key} was sent before, by {other}"));
             }
             before.push(ready.id);
