@@ -4,7 +4,7 @@
 #   setup/prepare.sh up        what `make up` needs: Rust, a C compiler, make, and what librdkafka is built with
 #   setup/prepare.sh engines   what `make engines` needs: that, and Java 17, Maven, Go and openssl, with which the
 #                              real Kafka, Cassandra and registry are fetched and started
-#   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, a browser for the page tests, SpamAssassin,
+#   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, two browsers for the page tests, SpamAssassin,
 #                              mailboxes (Dovecot), Python with the Kafka client that an upstream team would have,
 #                              and Node with a push service for browsers and linters for mails
 #   setup/prepare.sh advisories   what `make advisories` needs: that of `make up`, git, and cargo-deny, which it builds
@@ -43,6 +43,9 @@ missing_packages() {
   fi
   if [ "$purpose" = test ] && ! has chromium && ! has chromium-browser && ! has google-chrome; then
     printf 'chromium '
+  fi
+  if [ "$purpose" = test ] && ! has firefox && ! has firefox-esr; then
+    printf 'firefox-esr '
   fi
   if [ "$purpose" = test ] && ! has spamassassin; then
     printf 'spamassassin '

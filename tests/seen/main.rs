@@ -6,5 +6,6 @@ mod house;
 mod judges;
 mod mailbox;
 mod mails;
+mod pages;
 mod pushes;
 mod sink;

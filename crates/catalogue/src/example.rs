@@ -50,7 +50,7 @@ impl KindDef {
 
 fn value(subject: &str, name: &str, field: &FieldType) -> Option<Value> {
     Some(match field {
-        FieldType::Text => Value::text(&format!("The {name} of a {subject}")),
+        FieldType::Text => Value::text(&format!("Example {name}")),
         FieldType::Url => Value::text(&format!("https://example.com/{subject}/{name}")),
         FieldType::Number => Value::Number(1.0),
         FieldType::Flag => Value::Flag(true),

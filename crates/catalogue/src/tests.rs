@@ -274,7 +274,7 @@ fn examples_have_every_field_and_pass_the_conditions_that_ask_for_them() {
     assert_eq!((two.text("one"), two.text("other")), (Some("one"), Some("other")));
     let catalogue = good();
     assert!(catalogue.example("nothing").is_empty());
-    assert_eq!(catalogue.example("event").text("label"), Some("The label of a event"));
+    assert_eq!(catalogue.example("event").text("label"), Some("Example label"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use catalogue::{Catalogue, truth};
 use live::{Live, PERSONS_AT_ONCE};
 use model::{
-    Day, Millis, Person, PlanName, Row, State, Tenant,
+    Day, Millis, Person, PlanName, Row, State, Tenant, World,
     civil::Zones,
     delivery::{Delivery, Outcome},
     edition::Editions,
@@ -288,22 +288,32 @@ async fn load(
 ) -> anyhow::Result<Facts> {
     let acknowledged = memory.acknowledged.iter().map(|(key, _)| key);
     let records = memory.records(news.keys().chain(&*due).chain(acknowledged))?;
-    let days = read_days(ports, &records, due, (now, closing)).await.context("days")?;
+    let place = (&*ports.store, &*ports.catalogue);
+    let days = read_days(place, &records, due, (now, closing)).await.context("days")?;
     let asked = news.iter().filter(|(key, news)| needs::profile(news, records.get(*key), &ports.catalogue));
     let persons: BTreeSet<&PersonKey> = asked.map(|(key, _)| key).chain(&*due).collect();
-    let known = known(ports, &persons, due).await.context("persons")?;
+    let known = known(place.0, &persons, due).await.context("persons")?;
+    let world = world_of(place, &records, &days, due, closing).await.context("the world of the days")?;
+    let live = connected(ports, &records, due, (now, closing)).await;
+    Ok(Facts { records, known, days, world, live })
+}
 
-    // A day that is only looked back on tells nothing.
+/// What those days speak of that are told; a day that is only looked back on tells nothing.
+pub(crate) async fn world_of(
+    (store, catalogue): (&dyn Store, &Catalogue),
+    records: &Records,
+    days: &BTreeMap<DayKey, Vec<Row>>,
+    due: &[PersonKey],
+    closing: Millis,
+) -> Result<World, StoreError> {
     let told = due.iter().flat_map(|key| {
-        let days = closing_of(&records, key, closing, &ports.catalogue.plans).flat_map(|window| &window.days);
+        let days = closing_of(records, key, closing, &catalogue.plans).flat_map(|window| &window.days);
         days.map(|day| day_key(key, *day))
     });
     let told: BTreeSet<DayKey> = told.collect();
-    let refers_to = |state: &State| ports.catalogue.related_refs(state);
+    let refers_to = |state: &State| catalogue.related_refs(state);
     let wanted = wanted(days.iter().filter(|(key, _)| told.contains(*key)));
-    let world = world::load(&*ports.store, wanted, &refers_to).await.context("the world of the days")?;
-    let live = connected(ports, &records, due, (now, closing)).await;
-    Ok(Facts { records, known, days, world, live })
+    world::load(store, wanted, &refers_to).await
 }
 
 /// Asks about those to whom it matters. Nobody's answer is waited for longer than the port waits, and none is none.
@@ -355,8 +365,8 @@ const DAYS_AT_ONCE: usize = 64;
 
 /// Reads the days of those who are due, the longest overdue first, until a turn holds as many rows as it may.
 /// Who is taken off the list is still due in memory, and the loop comes again at once.
-async fn read_days(
-    ports: &Ports,
+pub(crate) async fn read_days(
+    (store, catalogue): (&dyn Store, &Catalogue),
     records: &Records,
     due: &mut Vec<PersonKey>,
     (now, closing): (Millis, Millis),
@@ -369,13 +379,13 @@ async fn read_days(
             if keys.len() >= DAYS_AT_ONCE {
                 break;
             }
-            let windows = closing_of(records, key, closing, &ports.catalogue.plans);
+            let windows = closing_of(records, key, closing, &catalogue.plans);
             let own: BTreeSet<Day> =
-                windows.flat_map(|window| days_to_read(window, &ports.catalogue.plans, now)).collect();
+                windows.flat_map(|window| days_to_read(window, &catalogue.plans, now)).collect();
             keys.extend(own.into_iter().map(|day| day_key(key, day)));
             persons += 1;
         }
-        let rows = ports.store.read(&keys, now).await?;
+        let rows = store.read(&keys, now).await?;
         held += rows.iter().map(Vec::len).sum::<usize>();
         days.extend(keys.into_iter().zip(rows));
     }
@@ -384,8 +394,8 @@ async fn read_days(
 }
 
 /// What is known of persons, in one batch: of all of these their profiles, and of those who are due the rest too.
-async fn known(
-    ports: &Ports,
+pub(crate) async fn known(
+    store: &dyn Store,
     persons: &BTreeSet<&PersonKey>,
     due: &[PersonKey],
 ) -> Result<BTreeMap<PersonKey, Known>, StoreError> {
@@ -393,7 +403,7 @@ async fn known(
     let mutes = due.iter().map(|key| StateKey::Mutes(key.0.clone(), key.1.clone()));
     let notes = due.iter().map(|key| StateKey::Notes(key.0.clone(), key.1.clone()));
     let keys: Vec<StateKey> = profiles.chain(mutes).chain(notes).collect();
-    let states = ports.store.states(&keys).await?;
+    let states = store.states(&keys).await?;
     let mut known: BTreeMap<PersonKey, Known> = BTreeMap::new();
     for (key, state) in keys.into_iter().zip(states) {
         match key {

@@ -3,6 +3,7 @@
 
 use prometheus::{
     Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+    proto::Metric,
 };
 
 pub use prometheus::{GaugeVec as Measures, IntCounterVec as Counters, IntGaugeVec as Gauges};
@@ -41,6 +42,20 @@ impl Metrics {
         let histogram = HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets), labels)?;
         self.registry.register(Box::new(histogram.clone()))?;
         Ok(histogram)
+    }
+
+    /// The sum of a counter or gauge over all labels, or over those where a label has this value.
+    pub fn sum(&self, name: &str, label: Option<(&str, &str)>) -> f64 {
+        let families = self.registry.gather();
+        let of_name = families.iter().filter(|family| family.name() == name);
+        let all = of_name.flat_map(|family| family.get_metric());
+        let has = |metric: &&Metric| {
+            label.is_none_or(|(name, value)| {
+                metric.get_label().iter().any(|pair| pair.name() == name && pair.value() == value)
+            })
+        };
+        // One of the two is not there, and counts as 0.
+        all.filter(has).map(|metric| metric.get_counter().get_value() + metric.get_gauge().get_value()).sum()
     }
 
     /// Everything in the Prometheus text format.

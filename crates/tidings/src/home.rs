@@ -328,6 +328,11 @@ impl Home {
         Ok(self.engines.is_new().await?)
     }
 
+    /// Returns when nothing is left to do before the clock moves.
+    pub async fn settle(&self) -> anyhow::Result<()> {
+        self.house.settle().await
+    }
+
     /// Asks the rooms to stop, and waits for them.
     pub async fn stop(&self) -> anyhow::Result<()> {
         self.house.stop().await

@@ -32,6 +32,7 @@ use topic::{TopicError, Topics};
 use wire::{Schemas, topics};
 
 pub mod book;
+pub mod history;
 mod keeper;
 mod lag;
 mod presence;
@@ -42,6 +43,7 @@ mod still;
 mod tests;
 
 use book::{TakeUp, Watch};
+use history::History;
 use lag::Lag;
 use presence::Presence;
 use rooms::Furniture;
@@ -75,6 +77,7 @@ pub struct House {
     quiet: Quiet,
     shutdown: Shutdown,
     metrics: Metrics,
+    history: History,
     presence: Presence,
     editions: Editions,
     still: Still,
@@ -135,7 +138,10 @@ impl House {
             readings.iter().filter(|reading| own.contains(&reading.room)).cloned().collect();
         let groups = of_own.iter().map(|reading| reading.group.clone()).collect();
         let still = Still::declare(&metrics, groups, quiet.clone())?;
+        let history = History::new(metrics.clone());
         if let Some(every) = measure_lag {
+            let run = history.clone().run(shutdown.clone());
+            tasks.spawn(async move { ("the history of the page", run.await) });
             // A room whose processes are all dead tells nobody anything: whoever has the door or keeps house does.
             let tells_all = own.contains(&Room::Ingest) || own.contains(&Room::Keeper);
             let told = readings.iter().filter(|reading| tells_all || own.contains(&reading.room));
@@ -165,6 +171,7 @@ impl House {
             quiet,
             shutdown,
             metrics,
+            history,
             presence,
             editions,
             still,
@@ -290,6 +297,11 @@ impl House {
     pub fn metrics(&self) -> &Metrics {
         self.still.refresh();
         &self.metrics
+    }
+
+    /// What this process did in the last hours.
+    pub fn history(&self) -> &History {
+        &self.history
     }
 
     /// Partitions of this house that cannot go on; all others do.

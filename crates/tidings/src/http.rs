@@ -19,18 +19,22 @@ use crate::{config::ApiKey, datadir::DemoClock, disks::Disks, house::House, prev
 
 mod admin;
 mod archive;
+mod chart;
 mod clock;
 mod entries;
 mod erase;
 mod explain;
+mod face;
 mod front;
 pub mod guard;
 mod health;
 pub mod look;
 mod open;
 mod outbox;
+mod overview;
 pub mod page;
 mod person;
+mod pipeline;
 mod preview;
 mod publish;
 mod push;
@@ -48,7 +52,6 @@ mod unknown;
 mod unsubscribe;
 mod visit;
 pub mod waiting;
-mod way;
 pub mod windows;
 
 use guard::{Guard, Stopped};
@@ -117,7 +120,8 @@ impl App {
 /// All paths.
 pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
     let pages = Router::new()
-        .merge(way::routes())
+        .merge(overview::routes())
+        .merge(pipeline::routes())
         .merge(outbox::routes())
         .merge(person::routes())
         .merge(preview::routes())
@@ -143,8 +147,8 @@ pub fn router(app: Arc<App>, keys: &[ApiKey]) -> Router {
         .merge(entries::routes(&app, keys))
         .layer(from_fn_with_state(app.clone(), guarded))
         // After the guard, and so outside of it.
-        .merge(unsubscribe::routes().with_state(app.clone()))
-        .merge(visit::routes().with_state(app))
+        .merge(unsubscribe::routes(&app).with_state(app.clone()))
+        .merge(visit::routes(&app).with_state(app))
 }
 
 /// The paths of a process without the way in: health and metrics.
@@ -158,10 +162,17 @@ pub fn of_machines(app: Arc<App>, keys: &[ApiKey]) -> Router {
 
 /// Around everything: who may ask, and what a browser may do with the answer.
 async fn guarded(State(app): Shared, request: Request, next: Next) -> Response {
-    let mut response = match app.guard.admits(request.method(), request.headers()) {
+    let is_admitted = app.guard.admits(request.method(), request.headers());
+    // Nothing of the house for a page of elsewhere, and for somebody who may not see it.
+    let is_known = is_admitted.is_ok() && app.guard.is_known(request.headers());
+    let asks_for_page = face::asks_for_page(&request);
+    let mut response = match is_admitted {
         Ok(()) => next.run(request).await,
         Err(stopped) => page::stopped(request.uri().path(), stopped),
     };
+    if asks_for_page {
+        response = app.faced(response, (!is_known).then_some("/style.css")).await;
+    }
     guard::harden(response.headers_mut());
     response
 }

@@ -72,6 +72,7 @@ pub struct Share {
     pub waiting: u64,
     pub ended: u64,
     /// The share told, with one decimal; `None` of no entries.
+    /// Of what is settled: what waits may still be told.
     pub told_percent: Option<f64>,
 }
 
@@ -176,7 +177,7 @@ impl Share {
             Became::Ended => &mut self.ended,
         };
         *one += 1;
-        self.told_percent = percent(self.told, self.entries);
+        self.told_percent = percent(self.told, self.told.saturating_add(self.ended));
     }
 
     fn join(&mut self, more: &Self) {
@@ -184,7 +185,7 @@ impl Share {
         self.told += more.told;
         self.waiting += more.waiting;
         self.ended += more.ended;
-        self.told_percent = percent(self.told, self.entries);
+        self.told_percent = percent(self.told, self.told.saturating_add(self.ended));
     }
 }
 

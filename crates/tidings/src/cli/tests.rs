@@ -101,7 +101,6 @@ fn what_makes_no_sense_is_refused() {
         "tidings windows ann --release p --cancel p",
         "tidings push",
         "tidings push key k.pem",
-        "tidings preview --person ann",
         "tidings preview k",
         "tidings preview k ann",
         "tidings shares ann",

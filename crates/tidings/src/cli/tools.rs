@@ -146,16 +146,16 @@ pub struct Explain {
 
 #[derive(Debug, Args)]
 pub struct Preview {
-    /// The kind of the catalogue
+    /// Only this kind of the catalogue; without it, all that waits, as a release would send it now
     #[arg(value_name = "KIND")]
-    pub kind: String,
+    pub kind: Option<String>,
     /// The person, by the id that services use for them
     #[arg(long, value_name = "PERSON")]
     pub person: String,
-    /// Of the kind's plans this one alone
+    /// Only this plan
     #[arg(long, value_name = "PLAN")]
     pub plan: Option<String>,
-    /// Of the kind's plans those of this channel: `email` or `push`
+    /// Only plans of this channel: `email` or `push`
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Option<String>,
     /// As if it came about this subject now

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -14,6 +15,7 @@ use listener::{
     Limits, Listener,
     http::{self, Times},
 };
+use model::limits::DAY_MS;
 use runtime::{Shutdown, clock::Stopwatch};
 use serde_json::json;
 use store::StoreError;
@@ -38,8 +40,10 @@ use crate::{
     post, say,
 };
 
-/// What a catalogue has for the demo, if it has one: what happened before anybody looked.
+/// What a catalogue has for the demo, if it has one: what happened before anybody looked, and what happened a day later,
+/// when the first mails have gone out.
 const DEMO_FILE: &str = "demo.ndjson";
+const DEMO_NEXT_FILE: &str = "demo-next.ndjson";
 /// Bytes of each of the process's secrets.
 const SECRET_BYTES: usize = 24;
 /// How long requests in flight may take when the house stops.
@@ -125,7 +129,10 @@ async fn begin(process: Process, catalogue: Arc<Catalogue>, out: Out) -> Result<
     say::talk(format!("ready in {} ms", watch.elapsed().as_millis()));
     address_of(&site, &admin, out)?;
     if site.config.demo && home.is_new().await? {
-        seed(&site.config, &admin).await;
+        tokio::select! {
+            () = seed(&site, &home, &admin) => {}
+            () = stop.wait() => {}
+        }
     }
     let (home, why) = live(&site, home, &front, &stop).await;
     drop(open_door);
@@ -282,25 +289,38 @@ fn address_of(site: &Site, admin: &Admin, out: Out) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells an empty house the little world of its catalogue; a demo without one is a demo too.
-async fn seed(config: &Config, admin: &Admin) {
-    let Some(path) = config.catalogue.as_ref().map(|dir| dir.join(DEMO_FILE)).filter(|path| path.exists())
-    else {
-        return;
+/// Tells an empty house the little world of its catalogue; a demo without one is a demo too. Where the catalogue has a
+/// second day, a day goes by in between: who opens the page finds mails that were sent, and news that waits.
+async fn seed(site: &Site, home: &Home, admin: &Admin) {
+    let file = |name| site.config.catalogue.as_ref().map(|dir| dir.join(name)).filter(|path| path.exists());
+    let Some(first) = file(DEMO_FILE) else { return };
+    let seeded = async {
+        let mut accepted = tell(first, admin).await?;
+        if let Some(next) = file(DEMO_NEXT_FILE) {
+            home.settle().await?;
+            let clock = site.clock.clone();
+            spawn_blocking(move || clock.advance(DAY_MS)).await??;
+            home.settle().await?;
+            accepted += tell(next, admin).await?;
+        }
+        anyhow::Ok(accepted)
     };
+    match seeded.await {
+        Ok(accepted) => say::talk(format!("demo data is in: {accepted} items")),
+        Err(error) => tracing::warn!(error = format!("{error:#}"), "the demo could not be told"),
+    }
+}
+
+/// Tells a file's lines; gives how many were accepted.
+async fn tell(path: PathBuf, admin: &Admin) -> anyhow::Result<u64> {
     let client = Client::new(admin.clone());
     let told = spawn_blocking(move || {
         let file = std::fs::File::open(&path).with_context(|| path.display().to_string())?;
         let items = feed::items(std::io::BufReader::new(file))?;
-        let refused = |why: &str| {
-            say::talk(say::clean(&format!("{}: {why}", path.display())));
-        };
+        let refused = |why: &str| say::talk(say::clean(&format!("{}: {why}", path.display())));
         feed::feed(&client, items, refused, |_| {}).map_err(|failure| anyhow!("{failure}"))
     });
-    match told.await.context("tell the demo").and_then(|told| told) {
-        Ok(fed) => say::talk(format!("a little world to begin with: {} things told", fed.accepted)),
-        Err(error) => tracing::warn!(error = format!("{error:#}"), "the demo could not be told"),
-    }
+    Ok(told.await.context("tell the demo")??.accepted)
 }
 
 /// Closes the door first, then the rooms, then the engines. A second signal does not wait.

@@ -14,7 +14,7 @@ use crate::{
     cli,
     config::Config,
     failure::Failure,
-    preview::{Asked, Of, Place, Preview, Refusal, Studio},
+    preview::{Asked, Of, Place, Preview, Studio},
     say::{self, Paint},
 };
 
@@ -31,10 +31,15 @@ pub fn run(config: &Config, asked: &cli::Preview, out: Out) -> Result<(), Failur
     };
     let previews: Vec<Preview> = match reach(config)? {
         Reach::Running(client) => {
-            let more = [("plan", &wanted.plan), ("channel", &wanted.channel), ("subject", &wanted.subject)];
+            let more = [
+                ("kind", &wanted.kind),
+                ("plan", &wanted.plan),
+                ("channel", &wanted.channel),
+                ("subject", &wanted.subject),
+            ];
             let more = more.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
-            let query = [("kind", wanted.kind.as_str()), ("person", wanted.person.as_str())];
-            let query: Vec<(&str, &str)> = query.into_iter().chain(more).collect();
+            let query: Vec<(&str, &str)> =
+                [("person", wanted.person.as_str())].into_iter().chain(more).collect();
             client.get("/admin/preview", &query)?.good()?
         }
         Reach::Files(files) => of_files(config, *files, &wanted)?,
@@ -65,7 +70,7 @@ fn of_files(config: &Config, files: Files, asked: &Asked) -> Result<Vec<Preview>
     let at = Place { log: &*topics, store: &*store, tenant: &config.tenant, now: Millis(clock.now()) };
     match runtime.block_on(studio.previews(asked, at))? {
         Ok(previews) => Ok(previews),
-        Err(Refusal::Wrong(why) | Refusal::Absent(why)) => Err(Failure::refused(why)),
+        Err(slip) => Err(Failure::refused(slip.why())),
     }
 }
 
@@ -91,8 +96,10 @@ fn print(preview: &Preview) -> Result<(), Failure> {
     }
     line("to", to)?;
     line("date", date)?;
-    line("plan", &format!("{plan} ({channel}), kind {kind}"))?;
+    let kind = kind.as_ref().map(|kind| format!(", kind {kind}")).unwrap_or_default();
+    line("plan", &format!("{plan} ({channel}){kind}"))?;
     let of = match preview.of {
+        Of::Digest => "all that waits",
         Of::Waiting => "waiting",
         Of::Subject => "as if it came now",
         Of::Example => "made up",

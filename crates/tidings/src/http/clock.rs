@@ -54,6 +54,9 @@ async fn show(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response
 struct Move {
     csrf: String,
     to: String,
+    /// The page that it was asked on.
+    #[serde(default)]
+    from: String,
 }
 
 impl page::Signed for Move {
@@ -68,9 +71,10 @@ async fn jump(State(app): Shared, form: Result<Form<Move>, FormRejection>) -> Re
         let text = "Only a demo has a clock that can be moved: start with --demo.";
         return Ok(app.saying(StatusCode::FORBIDDEN, "Time takes its time", text));
     }
+    let back = if asked.from == "/" { "/" } else { "/clock" };
     Ok(match move_to(&app, &asked.to).await? {
-        Some(true) => page::go("/clock?done=moved"),
-        Some(false) => page::go("/clock?done=moving"),
+        Some(true) => page::go(&format!("{back}?done=moved")),
+        Some(false) => page::go(&format!("{back}?done=moving")),
         None => app.saying(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to."),
     })
 }

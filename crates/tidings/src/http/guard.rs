@@ -69,15 +69,22 @@ impl Guard {
         if method.is_safe() {
             return Ok(());
         }
-        let from_here = match one(headers, &header::ORIGIN)? {
-            None => true,
-            Some(origin) => origin.split_once("://").is_some_and(|(_, from)| Some(from) == host),
-        };
+        let origin = one(headers, &header::ORIGIN)?;
         let site = one(headers, &HeaderName::from_static("sec-fetch-site"))?;
+        // A browser says `null` for its origin where a page keeps its address to itself; where the request comes from it says
+        // all the same, and no page can have it say something else.
+        let from_here = match (origin, site) {
+            (Some("null"), _) => site == Some("same-origin"),
+            (Some(origin), _) => origin.split_once("://").is_some_and(|(_, from)| Some(from) == host),
+            (None, _) => true,
+        };
         if from_here && matches!(site, None | Some("same-origin" | "none")) {
             return Ok(());
         }
-        Err(Stopped(StatusCode::FORBIDDEN, "pages of other sites may not do this"))
+        Err(Stopped(
+            StatusCode::FORBIDDEN,
+            "this page belongs to another site, which may not change anything here",
+        ))
     }
 
     /// Whether a request shows the admin token.
@@ -113,7 +120,8 @@ pub fn harden(headers: &mut HeaderMap) {
     let all = [
         (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // With `no-referrer` browsers would not say where a form comes from.
+        (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -234,6 +242,11 @@ mod tests {
         check(&[("origin", "http://localhost:7280")], false);
         check(&[("origin", "https://evil.example")], false);
         check(&[("origin", "null")], false);
+        check(&[("origin", "null"), ("sec-fetch-site", "same-origin")], true);
+        check(&[("origin", "null"), ("sec-fetch-site", "same-site")], false);
+        check(&[("origin", "null"), ("sec-fetch-site", "cross-site")], false);
+        check(&[("origin", "null"), ("sec-fetch-site", "none")], false);
+        check(&[("origin", "https://evil.example"), ("sec-fetch-site", "same-origin")], false);
         check(&[("sec-fetch-site", "same-origin")], true);
         check(&[("sec-fetch-site", "cross-site")], false);
         check(&[("sec-fetch-site", "same-site")], false);

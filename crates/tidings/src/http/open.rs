@@ -14,10 +14,11 @@ use axum::{
 };
 use model::{Millis, Person, PlanName};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::{
     App, Oops, Shared, look,
-    page::{self, Signed},
+    page::{self, Asked as Asking, Signed},
 };
 use super::{
     admin::{Of, refuse},
@@ -91,6 +92,9 @@ struct Press {
     key: String,
     opened: String,
     act: Deed,
+    /// What cannot be taken back is asked about first.
+    #[serde(default)]
+    sure: bool,
 }
 
 impl Signed for Press {
@@ -100,7 +104,13 @@ impl Signed for Press {
 }
 
 async fn press(State(app): Shared, form: Result<Form<Press>, FormRejection>) -> Result<Response, Oops> {
-    let Some(Press { id, plan, key, opened, act, .. }) = app.ours(form) else { return Ok(app.too_old()) };
+    let Some(Press { id, plan, key, opened, act, sure, .. }) = app.ours(form) else {
+        return Ok(app.too_old());
+    };
+    if act == Deed::Cancel && !sure {
+        let own = json!({"id": id, "plan": plan, "key": key, "opened": opened});
+        return app.page("cancel.html", &Asking::default(), own);
+    }
     let asked = Asked { person: id, plan, key: Some(key), opened: Some(opened), act };
     Ok(match done(&app, &asked).await? {
         Ok((person, done)) => {

@@ -11,12 +11,11 @@ use axum::{
     response::{Html, IntoResponse as _, Response},
     routing::get,
 };
-use courier::outbox::{Mail, Summary};
-use model::civil::Zone;
+use courier::outbox::Mail;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{App, Oops, Shared, guard::MAIL_POLICY, look, page::Asked};
+use super::{App, Oops, Shared, guard::MAIL_POLICY, overview::message, page::Asked};
 
 mod pictures;
 
@@ -43,15 +42,7 @@ pub fn routes() -> Router<Arc<App>> {
 }
 
 async fn list(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
-    let line = |mail: Summary| {
-        json!({
-            "id": mail.message_id,
-            "headline": mail.headline,
-            "to": mail.to,
-            "date": look::instant(mail.date, &Zone::UTC),
-        })
-    };
-    let mails: Vec<_> = app.outbox.list(MAILS_LISTED).into_iter().map(line).collect();
+    let mails: Vec<_> = app.outbox.list(MAILS_LISTED).iter().map(message).collect();
     app.page("outbox.html", &asked, json!({"mails": mails, "count": app.outbox.len(), "most": MAILS_LISTED}))
 }
 

@@ -25,13 +25,15 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 15] = [
+const TEMPLATES: [(&str, &str); 19] = [
     ("frame.html", include_str!("../../page/frame.html")),
-    ("way.html", include_str!("../../page/way.html")),
+    ("overview.html", include_str!("../../page/overview.html")),
+    ("pipeline.html", include_str!("../../page/pipeline.html")),
     ("outbox.html", include_str!("../../page/outbox.html")),
     ("inbox.html", include_str!("../../page/inbox.html")),
     ("mail.html", include_str!("../../page/mail.html")),
     ("person.html", include_str!("../../page/person.html")),
+    ("cancel.html", include_str!("../../page/cancel.html")),
     ("preview.html", include_str!("../../page/preview.html")),
     ("push.html", include_str!("../../page/push.html")),
     ("told.html", include_str!("../../page/told.html")),
@@ -40,6 +42,8 @@ const TEMPLATES: [(&str, &str); 15] = [
     ("quarantine.html", include_str!("../../page/quarantine.html")),
     ("clock.html", include_str!("../../page/clock.html")),
     ("said.html", include_str!("../../page/said.html")),
+    ("field.html", include_str!("../../page/field.html")),
+    ("alone.html", include_str!("../../page/alone.html")),
     ("unsubscribe.html", include_str!("../../page/unsubscribe.html")),
 ];
 
@@ -64,12 +68,13 @@ impl Pages {
 }
 
 /// The pages that the frame links to, by their path and name.
-const PLACES: [(&str, &str); 8] = [
-    ("/", "The way"),
+const PLACES: [(&str, &str); 9] = [
+    ("/", "Overview"),
+    ("/pipeline", "Pipeline"),
     ("/outbox", "Outbox"),
-    ("/person", "A person"),
+    ("/person", "People"),
     ("/preview", "Preview"),
-    ("/told", "Told"),
+    ("/told", "Delivery"),
     ("/publish", "Publish"),
     ("/quarantine", "Quarantine"),
     ("/clock", "Clock"),
@@ -80,8 +85,6 @@ const PLACES: [(&str, &str); 8] = [
 pub struct Asked {
     /// What was just done, one of `look::DONE`.
     pub done: Option<String>,
-    /// `off` keeps the way from coming again by itself.
-    pub refresh: Option<String>,
 }
 
 impl App {
@@ -98,8 +101,7 @@ impl App {
             "catalogue": self.catalogue.name.as_str(),
             "csrf": self.guard.csrf.as_str(),
             "done": asked.done.as_deref().and_then(look::done),
-            // Only the way shows what moves by itself; a form must not vanish under whoever fills it in.
-            "refresh": name == "way.html" && asked.refresh.as_deref() != Some("off"),
+            "problems": {},
         });
         join(&mut values, own);
         let text = self.pages.render(name, minijinja::Value::from(Serde(&values)))?;
@@ -110,14 +112,6 @@ impl App {
     pub(super) fn alone(&self, name: &str, own: &Value) -> anyhow::Result<Response> {
         let text = self.pages.render(name, minijinja::Value::from(Serde(own)))?;
         Ok(Html(text).into_response())
-    }
-
-    /// A page that only says something.
-    pub(super) fn saying(&self, status: StatusCode, title: &str, text: &str) -> Response {
-        match self.page("said.html", &Asked::default(), json!({"title": title, "text": text})) {
-            Ok(page) => (status, page).into_response(),
-            Err(oops) => oops.into_response(),
-        }
     }
 
     /// A form, if it is one of ours. One that cannot be read is not, whatever is wrong with it.
@@ -140,9 +134,10 @@ pub trait Signed {
 /// The place of the frame's links to which a template belongs.
 fn place_of(template: &str) -> &str {
     match template {
-        "way.html" => "/",
+        "overview.html" => "/",
+        "pipeline.html" => "/pipeline",
         "outbox.html" | "mail.html" => "/outbox",
-        "person.html" | "push.html" => "/person",
+        "person.html" | "push.html" | "cancel.html" => "/person",
         "preview.html" => "/preview",
         "told.html" => "/told",
         "publish.html" => "/publish",

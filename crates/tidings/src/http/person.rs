@@ -73,7 +73,7 @@ async fn person(
         .collect();
     let own = match id.as_deref().map(Person::new) {
         None => json!({"offered": offered}),
-        Some(Err(error)) => json!({"offered": offered, "id": id, "bad": error.to_string()}),
+        Some(Err(error)) => json!({"offered": offered, "id": id, "problems": {"id": error.to_string()}}),
         Some(Ok(person)) => {
             let mut own = one(&app, &person).await?;
             page::join(&mut own, json!({"offered": offered, "id": id}));

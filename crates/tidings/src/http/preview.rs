@@ -21,7 +21,7 @@ use super::{
     page::{self, Asked},
     windows,
 };
-use crate::preview::{self, Of, Place, Preview, Refusal};
+use crate::preview::{self, Of, Place, Preview, Refusal, Slip};
 
 /// The ways to look at a mail, by the word in the address and the one on the tab.
 const TABS: [(&str, &str); 4] =
@@ -34,7 +34,7 @@ pub fn routes() -> Router<Arc<App>> {
 }
 
 impl App {
-    async fn previews(&self, asked: &preview::Asked) -> anyhow::Result<Result<Vec<Preview>, Refusal>> {
+    async fn previews(&self, asked: &preview::Asked) -> anyhow::Result<Result<Vec<Preview>, Slip>> {
         let engines = self.house.engines();
         let (log, store) = (&*engines.topics, &*engines.store);
         self.studio.previews(asked, Place { log, store, tenant: &self.tenant, now: self.now() }).await
@@ -52,8 +52,10 @@ pub async fn told(
     };
     Ok(match app.previews(&asked).await? {
         Ok(previews) => Json(previews).into_response(),
-        Err(Refusal::Wrong(why)) => refuse(StatusCode::BAD_REQUEST, why),
-        Err(Refusal::Absent(why)) => refuse(StatusCode::NOT_FOUND, why),
+        Err(slip) => match slip.refusal {
+            Refusal::Wrong(why) => refuse(StatusCode::BAD_REQUEST, why),
+            Refusal::Absent(why) => refuse(StatusCode::NOT_FOUND, why),
+        },
     })
 }
 
@@ -73,11 +75,12 @@ struct Form {
 }
 
 impl Form {
-    /// What is asked for, of one plan: that which was chosen, else the kind's first.
+    /// What is asked for; of a kind by one plan: that which was chosen, else the kind's first.
     fn asked(&self, app: &App) -> Option<preview::Asked> {
         let said = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
-        let (kind, person) = (said(&self.kind)?, said(&self.person)?);
-        let plan = said(&self.plan).or_else(|| plans(app, &kind).first().map(ToString::to_string));
+        let (kind, person) = (said(&self.kind), said(&self.person)?);
+        let first = |kind: &String| plans(app, kind).first().map(ToString::to_string);
+        let plan = said(&self.plan).or_else(|| kind.as_ref().and_then(first));
         Some(preview::Asked { kind, person, plan, channel: None, subject: said(&self.subject) })
     }
 }
@@ -103,25 +106,32 @@ async fn page(
     });
     if let Some(wanted) = form.asked(&app) {
         let more = match app.previews(&wanted).await? {
-            Ok(previews) => previews.first().map(|preview| shown(&app, preview, &wanted, &form.show)),
-            Err(Refusal::Wrong(why) | Refusal::Absent(why)) => Some(json!({"bad": why})),
+            Ok(previews) => {
+                previews.first().map(|preview| shown(&app, &previews, preview, &wanted, &form.show))
+            }
+            Err(slip) => Some(json!({"problems": {(slip.at): slip.why()}})),
         };
         page::join(&mut own, more.unwrap_or_default());
     }
     app.page("preview.html", &asked, own)
 }
 
-fn shown(app: &App, preview: &Preview, asked: &preview::Asked, show: &str) -> Value {
+fn shown(app: &App, all: &[Preview], preview: &Preview, asked: &preview::Asked, show: &str) -> Value {
     let show = TABS.iter().find(|(tab, _)| *tab == show).map_or("phone", |(tab, _)| *tab);
     let field = |name: &str, value: &str| format!("{name}={}", look::urlencoded(value));
-    let mut query = vec![field("kind", &asked.kind), field("person", &asked.person)];
+    let mut query = vec![field("person", &asked.person)];
+    query.extend(asked.kind.as_ref().map(|kind| field("kind", kind)));
     query.extend(asked.subject.as_ref().map(|subject| field("subject", subject)));
     let query = query.join("&");
-    let plans: Vec<Value> = plans(app, &asked.kind)
-        .iter()
-        .map(|plan| json!({"name": plan.as_str(), "link": format!("{query}&{}", field("plan", plan.as_str()))}))
-        .collect();
+    let names: Vec<String> = match &asked.kind {
+        Some(kind) => plans(app, kind).iter().map(ToString::to_string).collect(),
+        // Those whose windows have something to tell.
+        None => all.iter().map(|one| one.plan.clone()).collect(),
+    };
+    let plan = |plan: &String| json!({"name": plan, "link": format!("{query}&{}", field("plan", plan))});
+    let plans: Vec<Value> = names.iter().map(plan).collect();
     let of = match preview.of {
+        Of::Digest => "all that waits, as a release would send it now",
         Of::Waiting => "what waits for them",
         Of::Subject => "as if it came now",
         Of::Example => "made up, since nothing of this kind waits for them",

@@ -11,7 +11,8 @@ use axum::{
     response::Response,
     routing::get,
 };
-use catalogue::{Catalogue, FieldType};
+use catalogue::{BadField, Catalogue, FieldType};
+use model::SubjectRef;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use tower::ServiceExt as _;
@@ -27,6 +28,8 @@ mod examples;
 use examples::{Example, examples};
 
 const SOURCE: &str = "page";
+/// What the names of inputs for the fields of a subject begin with.
+const FIELD: &str = "field.";
 /// Bytes of an answer of our own way in.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
@@ -44,8 +47,11 @@ async fn form(
     Query(wanted): Query<Wanted>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Oops> {
-    shown(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), None)
+    shown(&app, &asked, wanted.event.as_deref(), &BTreeMap::new(), &Problems::new())
 }
+
+/// What is wrong, by the name of the field; what is wrong with none of them has no name.
+type Problems = BTreeMap<String, String>;
 
 /// The form, with what was filled in before if it was refused.
 fn shown(
@@ -53,7 +59,7 @@ fn shown(
     asked: &Asked,
     wanted: Option<&str>,
     filled: &BTreeMap<String, String>,
-    refused: Option<String>,
+    problems: &Problems,
 ) -> Result<Response, Oops> {
     let examples = examples(&app.catalogue);
     let chosen = examples.iter().find(|example| Some(example.what.as_str()) == wanted).or(examples.first());
@@ -67,7 +73,8 @@ fn shown(
         "lists": chosen.is_some_and(|example| example.lists),
         "persons": filled.get("persons"),
         "fields": chosen.map(|example| fields(&app.catalogue, example, filled)),
-        "refused": refused,
+        "problems": problems,
+        "refused": problems.get(""),
     });
     app.page("publish.html", asked, own)
 }
@@ -84,10 +91,10 @@ fn fields(catalogue: &Catalogue, example: &Example, filled: &BTreeMap<String, St
         let example = state.get(name).map(ToString::to_string).unwrap_or_default();
         json!({
             "name": name,
-            "field": format!("field.{name}"),
+            "field": format!("{FIELD}{name}"),
             "sort": field.to_string(),
             "is_flag": *field == FieldType::Flag,
-            "value": filled.get(&format!("field.{name}")).unwrap_or(&example),
+            "value": filled.get(&format!("{FIELD}{name}")).unwrap_or(&example),
         })
     };
     declared.fields.iter().map(one).collect()
@@ -107,7 +114,12 @@ async fn publish(
     let text = |name: &str| filled.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
     let what = text("event").unwrap_or_default();
     let chosen = examples(&app.catalogue).into_iter().find(|example| example.what == what);
-    let data = chosen.map(|example| data(&app.catalogue, &example.subject, &filled)).unwrap_or_default();
+    let subject = chosen.map(|example| example.subject).unwrap_or_default();
+    let data = data(&app.catalogue, &subject, &filled);
+    let problems = ill_typed(&app.catalogue, &subject, &data);
+    if !problems.is_empty() {
+        return shown(&app, &Asked::default(), Some(what), &filled, &problems);
+    }
     let mut event = json!({
         "specversion": "1.0",
         "id": random_hex(8)?,
@@ -128,7 +140,35 @@ async fn publish(
             app.rest().await;
             Ok(page::go(&format!("/publish?event={}&done=published", look::urlencoded(what))))
         }
-        Some(refused) => shown(&app, &Asked::default(), Some(what), &filled, Some(refused)),
+        Some(Refusal { at, reason }) => {
+            let problems = Problems::from([(input_of(&at), reason)]);
+            shown(&app, &Asked::default(), Some(what), &filled, &problems)
+        }
+    }
+}
+
+/// All stated fields that are not what they were declared to be: who fills in a form wants to hear of all of them at once.
+fn ill_typed(catalogue: &Catalogue, subject: &str, data: &Map<String, Json>) -> Problems {
+    let Ok(any) = SubjectRef::new(&format!("{subject}:x")) else { return Problems::new() };
+    let problem = |(name, value): (&String, &Json)| {
+        let alone = Map::from_iter([(name.clone(), value.clone())]);
+        match catalogue.state(&any, &alone, 0) {
+            Err(BadField::Field { expected, found, .. }) => {
+                Some((format!("{FIELD}{name}"), format!("This is {expected}; found {found}.")))
+            }
+            Ok(_) | Err(BadField::Subject { .. }) => None,
+        }
+    };
+    data.iter().filter_map(problem).collect()
+}
+
+/// The input that stands for a place of the event.
+fn input_of(at: &str) -> String {
+    let mut names = at.split('/').skip(1);
+    match (names.next(), names.next()) {
+        (Some("data"), Some(field)) => format!("{FIELD}{field}"),
+        (Some(name @ ("subject" | "actor" | "persons")), _) => name.to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -137,7 +177,7 @@ async fn publish(
 fn data(catalogue: &Catalogue, subject: &str, filled: &BTreeMap<String, String>) -> Map<String, Json> {
     let Some(declared) = catalogue.subjects.get(subject) else { return Map::new() };
     let one = |(name, field): (&String, &FieldType)| {
-        let text = filled.get(&format!("field.{name}"))?.trim();
+        let text = filled.get(&format!("{FIELD}{name}"))?.trim();
         (!text.is_empty()).then(|| (name.clone(), typed(field, text)))
     };
     declared.fields.iter().filter_map(one).collect()
@@ -175,8 +215,15 @@ fn typed(field: &FieldType, text: &str) -> Json {
     }
 }
 
+/// What the way in said against something.
+pub(super) struct Refusal {
+    /// A pointer into what was sent.
+    pub at: String,
+    pub reason: String,
+}
+
 /// Goes the same way in as everybody; says why, if it was refused.
-pub(super) async fn tell(app: &App, path: &str, event: &Json) -> anyhow::Result<Option<String>> {
+pub(super) async fn tell(app: &App, path: &str, event: &Json) -> anyhow::Result<Option<Refusal>> {
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
     let answer = app.intake(&[]).oneshot(request.body(Body::from(event.to_string()))?).await?;
     let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
@@ -186,8 +233,8 @@ pub(super) async fn tell(app: &App, path: &str, event: &Json) -> anyhow::Result<
     }
     let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
     Ok(Some(match said["rejected"].get(0) {
-        Some(rejected) => format!("{}: {}", text(&rejected["at"]), text(&rejected["reason"])),
-        None => text(&said["error"]),
+        Some(rejected) => Refusal { at: text(&rejected["at"]), reason: text(&rejected["reason"]) },
+        None => Refusal { at: String::new(), reason: text(&said["error"]) },
     }))
 }
 
@@ -219,6 +266,18 @@ mod tests {
             json!(["ann", {"person": "ben", "score": 0.9}, {"person": "a=b", "score": 1.0}]),
         );
         check("ann=good", json!([{"person": "ann", "score": "good"}]));
+    }
+
+    #[test]
+    fn a_problem_stands_beside_its_field() {
+        let check = |at: &str, input: &str| assert_eq!(input_of(at), input, "{at}");
+        check("/data/price", "field.price");
+        check("/data/at/lat", "field.at");
+        check("/subject", "subject");
+        check("/persons/1/score", "persons");
+        check("/actor", "actor");
+        check("/type", "");
+        check("", "");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::{
     admin::refuse,
     guard::PUSH_POLICY,
     page::{Asked, Signed},
-    publish::tell,
+    publish::{Refusal, tell},
 };
 use crate::datadir::random_hex;
 
@@ -119,8 +119,8 @@ async fn told(State(app): Shared, form: Result<Form<Told>, FormRejection>) -> Re
         "type": "tidings.device",
         "data": device(&person, &subscription, told.what),
     });
-    if let Some(refused) = tell(&app, "/v1/facts", &fact).await? {
-        return Ok(refuse(StatusCode::BAD_REQUEST, refused));
+    if let Some(Refusal { at, reason }) = tell(&app, "/v1/facts", &fact).await? {
+        return Ok(refuse(StatusCode::BAD_REQUEST, format!("{at}: {reason}")));
     }
     app.rest().await;
     Ok(Json(json!({"done": true})).into_response())

@@ -74,7 +74,7 @@ async fn list(State(inbox): Shared) -> Result<Response, Oops> {
             })
         })
         .collect();
-    let own = json!({"mails": mails, "count": inbox.sink.count(), "most": MAILS_MAX, "way": inbox.way, "refresh": true});
+    let own = json!({"mails": mails, "count": inbox.sink.count(), "most": MAILS_MAX, "way": inbox.way});
     inbox.page("inbox.html", own)
 }
 

@@ -49,9 +49,10 @@ async fn told(
     let Some(back) = back.filter(|back| BACK.contains(back)) else {
         let why =
             "This page looks 1, 7 or 21 days back; `tidings shares --since` looks back as far as you like.";
-        return Ok(app.saying(StatusCode::BAD_REQUEST, "Not so many days", why));
+        return Ok(app.saying(StatusCode::BAD_REQUEST, "Choose 1, 7 or 21 days", why));
     };
-    let shares = shares::lately(&app, back).await?;
+    // Today is one of them.
+    let shares = shares::lately(&app, back - 1).await?;
     app.page("told.html", &asked, shown(&shares, back))
 }
 

@@ -15,7 +15,7 @@ use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State, rejection::BytesRejection},
     http::{HeaderValue, StatusCode, header, header::HeaderName},
-    middleware::{Next, from_fn},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -33,7 +33,7 @@ use tower::ServiceExt as _;
 use wire::token::{self, Secret, Token};
 
 use super::{
-    App, Oops, Shared,
+    App, Oops, Shared, face,
     guard::{self, Stopped},
     page,
 };
@@ -117,20 +117,28 @@ const NO_FORM: Stopped = Stopped(StatusCode::BAD_REQUEST, "this is no form of th
 const LONG: Stopped = Stopped(StatusCode::PAYLOAD_TOO_LARGE, "this form is too long");
 
 /// The paths. They stand outside of the guard: who may ask is said by the token alone.
-pub fn routes() -> Router<Arc<App>> {
+pub fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     Router::new()
         .route(&format!("/{}/{{token}}", sender::links::PATH), get(look).post(press))
         // Beside the page: whatever stands in front of the house lets this one path through.
         .route(&format!("/{}/style.css", sender::links::PATH), get(page::style))
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
-        .layer(from_fn(hardened))
+        .layer(from_fn_with_state(app.clone(), hardened))
 }
 
-pub(super) async fn hardened(request: Request, next: Next) -> Response {
+/// Around all links of mails: their errors have a face too, and their address, which is a right, goes nowhere.
+pub(super) async fn hardened(State(app): Shared, request: Request, next: Next) -> Response {
+    let asks_for_page = face::asks_for_page(&request);
     let mut response = next.run(request).await;
+    if asks_for_page {
+        let style = format!("../{}/style.css", sender::links::PATH);
+        response = app.faced(response, Some(&style)).await;
+    }
+    let quiet = [("x-robots-tag", "noindex, nofollow"), ("referrer-policy", "no-referrer")];
+    for (name, value) in quiet {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
     guard::harden(response.headers_mut());
-    let quiet = HeaderValue::from_static("noindex, nofollow");
-    response.headers_mut().insert(HeaderName::from_static("x-robots-tag"), quiet);
     response
 }
 

@@ -8,7 +8,7 @@ use axum::{
     Router,
     extract::{Path, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
-    middleware::from_fn,
+    middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -81,11 +81,11 @@ impl Visits {
 }
 
 /// The paths. They stand outside of the guard: where they lead is signed.
-pub fn routes() -> Router<Arc<App>> {
+pub fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     Router::new()
         .route(&format!("/{}/{{visit}}", sender::links::FOLLOWED), get(follow))
         .route(&format!("/{}/{{visit}}", sender::links::OPENED), get(open))
-        .layer(from_fn(hardened))
+        .layer(from_fn_with_state(app.clone(), hardened))
 }
 
 async fn follow(

@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use catalogue::{Audience, Catalogue, problem::did_you_mean, windows::Thing};
+use digest::foresee::Foresight;
 use model::{
     Because, Crowd, DayView, EntryKey, EventKey, Person, Reason, Row, State, SubjectRef, Value, World,
+    civil::Zones,
     entry::Entry,
     limits::READY_ENTRIES_MAX,
     person::{PersonRecord, profile},
     plan::Plan,
-    ready::ReadyEntry,
+    ready::{Ready, ReadyEntry},
 };
 use sender::loaded;
 use store::{StateKey, world};
 
-use super::{Of, Order, Place, Refusal, make};
+use super::{Of, Order, Place, Slip, Wanted, make};
 use crate::{explain, http::windows};
 
 /// Things in a message of examples: enough for a row that is not full.
@@ -81,11 +83,11 @@ pub async fn of_plan(
     known: &Known,
     catalogue: &Catalogue,
     at: Place<'_>,
-) -> anyhow::Result<Result<Sheet, Refusal>> {
+) -> anyhow::Result<Result<Sheet, Slip>> {
     let sheet = match &order.subject {
         Some(subject) => match named(order, subject, plan, known, at).await? {
             Some(sheet) => sheet,
-            None => return Ok(Err(Refusal::Absent(format!("nothing is known of {subject}")))),
+            None => return Ok(Err(Slip::absent("subject", format!("nothing is known of {subject}")))),
         },
         None => match waiting(order, plan, known, at).await? {
             Some(sheet) => sheet,
@@ -96,6 +98,28 @@ pub async fn of_plan(
     let refers_to = |state: &State| catalogue.related_refs(state);
     let world = world::load(at.store, loaded::wanted(&[ready]), &refers_to).await.context("the subjects")?;
     Ok(Ok(Sheet { world, ..sheet }))
+}
+
+/// What a release of the person's windows would hand to the sender now, each with what it speaks of.
+pub async fn digests(
+    wanted: &Wanted,
+    known: &Known,
+    catalogue: &Catalogue,
+    zones: &Zones,
+    at: Place<'_>,
+) -> anyhow::Result<Vec<(Ready, World)>> {
+    let Some(record) = &known.record else { return Ok(Vec::new()) };
+    let key = (at.tenant.clone(), wanted.person.clone());
+    let foresight = Foresight { store: at.store, catalogue, zones, now: at.now };
+    let readys = foresight.released(&key, record, &wanted.plans).await.context("what waits")?;
+    let refers_to = |state: &State| catalogue.related_refs(state);
+    let mut digests = Vec::new();
+    for ready in readys {
+        let asked = loaded::wanted(std::slice::from_ref(&ready));
+        let world = world::load(at.store, asked, &refers_to).await.context("the subjects")?;
+        digests.push((ready, world));
+    }
+    Ok(digests)
 }
 
 /// The newest entries of the kind that wait under the plan, of one window.

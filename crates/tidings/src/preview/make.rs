@@ -1,9 +1,10 @@
 //! Makes the message of a preview, as the sender would of the same facts.
 
+use anyhow::Context as _;
 use catalogue::truth::{Reader, reachable};
 use courier::{Call, Mail, Message, Push, Way, call, mime, outbox::Mail as Read, push};
 use model::{
-    Cell, Channel, EntryKey, State, Value, Why,
+    Cell, Channel, EntryKey, State, Value, Why, World,
     device::{self, Device, Platform},
     hook::Hook,
     limits::DAY_MS,
@@ -61,19 +62,41 @@ impl Studio {
         let unseen =
             known.record.as_ref().and_then(|record| record.badge.as_ref()).map(|badge| badge.unseen.clone());
         ready.badge = plan.badge.then(|| unseen.unwrap_or_default());
-        let mut remarks = self.remarks(order, plan, known, at);
-        let facts = Facts {
-            profile: open(&known.profile),
-            mutes: known.mutes.clone(),
-            notes: known.notes.clone(),
-            view: sheet.view.clone(),
-        };
+        let mut remarks = self.barred(&ready, known, plan, at);
+        remarks.extend(self.other_plan(order, plan, known));
+        let facts = Facts { view: sheet.view.clone(), ..facts(known) };
+        let kind = Some(order.kind.name.to_string());
+        self.draw(&ready, (kind, sheet.of), &facts, &sheet.world, remarks, at)
+    }
+
+    /// A digest as it would be handed to the sender now.
+    pub(super) fn digest(
+        &self,
+        ready: &Ready,
+        known: &Known,
+        world: &World,
+        at: Place<'_>,
+    ) -> anyhow::Result<Preview> {
+        let plan = self.catalogue.plans.by_name.get(&ready.plan).context("the plan")?;
+        let remarks = self.barred(ready, known, plan, at);
+        self.draw(ready, (None, Of::Digest), &facts(known), world, remarks, at)
+    }
+
+    fn draw(
+        &self,
+        ready: &Ready,
+        (kind, of): (Option<String>, Of),
+        facts: &Facts,
+        world: &World,
+        mut remarks: Vec<String>,
+        at: Place<'_>,
+    ) -> anyhow::Result<Preview> {
         let whole = Checked { told: ready.entries.clone(), left: Vec::new() };
-        let checked = match sheet.of {
+        let checked = match of {
             Of::Example => whole,
-            Of::Waiting | Of::Subject => {
-                let checked = check::check(&ready, &facts, &sheet.world, &self.catalogue, at.now);
-                remarks.extend(checked.left.iter().filter_map(|(key, why)| left(&ready, *key, *why)));
+            Of::Waiting | Of::Subject | Of::Digest => {
+                let checked = check::check(ready, facts, world, &self.catalogue, at.now);
+                remarks.extend(checked.left.iter().filter_map(|(key, why)| left(ready, *key, *why)));
                 // Of a message that would not go at all it is shown what it would say.
                 if checked.told.is_empty() { whole } else { checked }
             }
@@ -82,18 +105,18 @@ impl Studio {
             catalogue: &self.catalogue,
             renderer: &self.renderer,
             zones: &self.zones,
-            world: &sheet.world,
+            world,
             links: Some(&self.links),
             // It goes nowhere, so nothing comes back of it.
             returns: None,
         };
-        let message = making.message(&ready, &facts, &checked)?;
-        let zone = self.zones.get_or_utc(known.profile.text(profile::ZONE));
+        let message = making.message(ready, facts, &checked)?;
+        let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
         let mut preview = Preview {
-            kind: order.kind.name.to_string(),
-            plan: plan.name.to_string(),
-            channel: plan.channel.to_string(),
-            of: sheet.of,
+            kind,
+            plan: ready.plan.to_string(),
+            channel: ready.channel.to_string(),
+            of,
             subjects: checked.told.iter().map(|entry| entry.subject.to_string()).collect(),
             remarks,
             headline: message.headline.clone(),
@@ -107,13 +130,13 @@ impl Studio {
             cards: Vec::new(),
         };
         match &message.way {
-            Way::Mail(mail) => of_mail(&mut preview, &message, mail, known.profile.text(profile::EMAIL)),
+            Way::Mail(mail) => of_mail(&mut preview, &message, mail, facts.profile.text(profile::EMAIL)),
             Way::Push(push) => {
-                preview.to = devices(&known.profile);
+                preview.to = devices(&facts.profile);
                 preview.cards = cards(&message, push);
             }
             Way::Call(call) => {
-                let address = known.profile.text(call.hook.name());
+                let address = facts.profile.text(call.hook.name());
                 preview.to = if address.is_some() { "an address" } else { "no address" }.to_owned();
                 preview.cards = vec![called(&message, call)];
             }
@@ -121,20 +144,26 @@ impl Studio {
         Ok(preview)
     }
 
-    /// What stands against sending such a message to this person at all, and by which plan it goes instead.
-    fn remarks(&self, order: &Order<'_>, plan: &Plan, known: &Known, at: Place<'_>) -> Vec<String> {
+    /// What stands against sending anything to this person by a plan.
+    fn barred(&self, ready: &Ready, known: &Known, plan: &Plan, at: Place<'_>) -> Vec<String> {
         let Known { profile, mutes, notes, .. } = known;
-        let reader = Reader { tenant: at.tenant, person: &order.person, profile, mutes, notes };
+        let reader = Reader { tenant: at.tenant, person: &ready.person, profile, mutes, notes };
         let barred = reachable(&reader, plan.channel, &plan.stream, at.now).err();
-        let mut remarks: Vec<String> =
-            barred.map(|why| format!("nothing goes to them: {}", why.text())).into_iter().collect();
-        let theirs = self.catalogue.plans_for(order.kind, profile);
-        let other = theirs.into_iter().find(|other| other.channel == plan.channel && other.name != plan.name);
-        remarks.extend(
-            other.map(|other| format!("they are told this under `{}`, as their profile is", other.name)),
-        );
-        remarks
+        barred.map(|why| format!("nothing goes to them: {}", why.text())).into_iter().collect()
     }
+
+    /// By which plan it goes instead.
+    fn other_plan(&self, order: &Order<'_>, plan: &Plan, known: &Known) -> Option<String> {
+        let theirs = self.catalogue.plans_for(order.kind, &known.profile);
+        let other = theirs.into_iter().find(|other| other.channel == plan.channel && other.name != plan.name);
+        other.map(|other| format!("they are told this under `{}`, as their profile is", other.name))
+    }
+}
+
+/// What the sender would load of the person.
+fn facts(known: &Known) -> Facts {
+    let Known { profile, mutes, notes, view, .. } = known;
+    Facts { profile: open(profile), mutes: mutes.clone(), notes: notes.clone(), view: view.clone() }
 }
 
 /// The profile as if nothing stood against the channel: what does is a remark.

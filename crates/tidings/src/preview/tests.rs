@@ -12,7 +12,7 @@ use model::{
 };
 use store::{DayRows, Days as _, StateKey, States as _, Store, embedded::Embedded};
 
-use super::{Asked, Of, Place, Preview, Refusal, Studio};
+use super::{Asked, Of, Place, Preview, Slip, Studio};
 
 const CATALOGUE: &str = r#"
 catalogue: pair
@@ -116,7 +116,7 @@ impl World {
         self.store.merge(states).await.unwrap();
     }
 
-    async fn ask(&self, asked: Asked) -> Result<Vec<Preview>, Refusal> {
+    async fn ask(&self, asked: Asked) -> Result<Vec<Preview>, Slip> {
         let (store, tenant) = (&self.store as &dyn Store, tenant());
         let place = Place { log: &self.log, store, tenant: &tenant, now: now() };
         self.studio.previews(&asked, place).await.unwrap()
@@ -124,7 +124,7 @@ impl World {
 }
 
 fn asked(plan: &str) -> Asked {
-    let (kind, person) = ("liked".to_owned(), "ann".to_owned());
+    let (kind, person) = (Some("liked".to_owned()), "ann".to_owned());
     Asked { kind, person, plan: (!plan.is_empty()).then(|| plan.to_owned()), ..Asked::default() }
 }
 
@@ -186,7 +186,7 @@ async fn each_plan_of_the_kind_has_its_message() {
     assert_eq!(plans(world.ask(of_mail.clone()).await.unwrap()), [("mail".to_owned(), Of::Example)]);
     let neither = world.ask(Asked { plan: Some("nudge".to_owned()), ..of_mail }).await.unwrap_err();
     assert!(
-        matches!(&neither, Refusal::Wrong(why) if why.contains("no plan of channel email in `nudge`")),
+        neither.at == "channel" && neither.why().contains("no plan of channel email in `nudge`"),
         "{neither:?}"
     );
     world.liked(3, "cem", "a").await;

@@ -51,7 +51,7 @@ fn an_entry_is_told_waits_or_has_ended() {
         let mut rows: Vec<Row> = marks.iter().map(|(on, what)| mark(today(), 1, *on, *what)).collect();
         rows.push(entry(today(), 1, "a"));
         let found = tally(&rows);
-        let percent = Some(if told == 1 { 100.0 } else { 0.0 });
+        let percent = (waiting == 0).then_some(if told == 1 { 100.0 } else { 0.0 });
         let share = Share { entries: 1, told, waiting, ended, told_percent: percent };
         assert_eq!((&found.share, &found.kinds["a"]), (&share, &share), "{marks:?}");
         assert_eq!(found.channels["email"], email, "{marks:?}");

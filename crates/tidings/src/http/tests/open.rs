@@ -185,7 +185,14 @@ async fn the_page_has_two_buttons() {
     assert_eq!(unsigned.status, StatusCode::FORBIDDEN);
     assert_eq!(door.form("/person/windows", &fields("delete")).await.status, StatusCode::FORBIDDEN);
     assert_eq!(door.fates("ann").await, ["waiting"]);
-    let pressed = door.form("/person/windows", &fields("cancel")).await;
+    let asks = door.form("/person/windows", &fields("cancel")).await;
+    assert!(
+        asks.text.contains("Cancel this window?") && asks.text.contains("cannot be undone"),
+        "{}",
+        asks.text
+    );
+    assert!(door.get("/person?id=ann").await.text.contains("value=\"cancel\""), "nothing has happened yet");
+    let pressed = door.form("/person/windows", &format!("{}&sure=true", fields("cancel"))).await;
     assert_eq!(pressed.status, StatusCode::SEE_OTHER, "{}", pressed.text);
     let back = pressed.headers[header::LOCATION].to_str().unwrap().to_owned();
     assert_eq!(back, "/person?id=ann&done=cancelled");

@@ -68,12 +68,44 @@ async fn a_preview_is_the_mail_that_then_arrives() {
 }
 
 #[tokio::test]
+async fn a_preview_without_a_kind_is_what_a_release_then_sends() {
+    let door = door(true, false).await;
+    let nothing = door.previewed("person=ann").await;
+    assert_eq!(nothing.status, StatusCode::NOT_FOUND, "{}", nothing.text);
+    door.offered().await;
+    for number in 2..=30 {
+        door.ground.offer(&format!("item:{number}"), "maker:1", &format!("Sun {number}")).await;
+    }
+    door.ground.house.settle().await.unwrap();
+    let ends = door.ends().await;
+    let said = door.previewed("person=ann").await.json();
+    assert_eq!((&said[0]["of"], said.as_array().unwrap().len()), (&"digest".into(), 1), "{said}");
+    assert_eq!((door.ends().await, door.ground.outbox.len()), (ends, 0), "a look changes nothing");
+    let frame = door.get("/preview/html?person=ann&plan=daily").await;
+    let misspelt = door.previewed("person=ann&plan=dayly").await;
+    assert!(misspelt.text.contains("there is no plan `dayly`: did you mean `daily`?"), "{}", misspelt.text);
+
+    let released = door.asked(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
+    assert_eq!(released.status, StatusCode::OK);
+    door.ground.house.settle().await.unwrap();
+    let sent = door.ground.outbox.list(9);
+    let sent = door.ground.outbox.read(&sent[0].message_id).await.unwrap().unwrap();
+    assert_eq!(said[0]["headline"].as_str(), sent.header("subject"));
+    assert_eq!(said[0]["text"].as_str().map(str::trim_end), Some(sent.text.trim_end()));
+    assert_eq!(said[0]["html"].as_str().map(str::trim_end), Some(sent.html.trim_end()));
+    assert!(frame.text.starts_with(sent.html.trim_end()), "the page has the same: {}", frame.text);
+    // What had no room waits for the next one.
+    let rest = door.previewed("person=ann&plan=daily").await.json();
+    assert_ne!(rest[0]["subjects"], said[0]["subjects"], "{rest}");
+}
+
+#[tokio::test]
 async fn without_anything_that_waits_it_is_made_up() {
     let door = door(true, false).await;
     door.ground.person("ann", "maker:1").await;
     let said = door.previewed("kind=item_offered&person=ann").await.json();
     assert_eq!(said[0]["of"], "example");
-    assert!(said[0]["text"].as_str().unwrap().contains("- New: The title of a item"), "{said}");
+    assert!(said[0]["text"].as_str().unwrap().contains("- New: Example title"), "{said}");
     // What is there comes as if it came now, and what speaks against it is said.
     door.ground.offer("item:2", "maker:2", "Tides").await;
     let said = door.previewed("kind=item_offered&person=ann&subject=item:2").await.json();

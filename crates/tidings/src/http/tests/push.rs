@@ -48,7 +48,7 @@ async fn only_the_page_that_subscribes_may_run_scripts_of_ours() {
         assert_eq!(answer.headers[header::CONTENT_TYPE], "text/javascript; charset=utf-8");
         assert!(answer.policy().starts_with("default-src 'none'; style-src 'self'"), "{script}");
     }
-    assert!(door.get("/person?id=ann").await.text.contains("A person"));
+    assert!(door.get("/person?id=ann").await.text.contains("Find"));
 }
 
 #[tokio::test]

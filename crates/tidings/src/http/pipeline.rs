@@ -1,4 +1,4 @@
-//! The way of the data: every stage with what lies there and how far its reader is.
+//! The pipeline: every stage with what lies there and how far its reader is, and the last hours as pictures.
 
 use std::sync::Arc;
 
@@ -8,22 +8,18 @@ use axum::{
     response::Response,
     routing::get,
 };
-use model::civil::Zone;
 use serde::Serialize;
 use serde_json::json;
 use wire::topics;
 
-use super::{App, Oops, Shared, look, page::Asked, windows};
-use crate::{house::StageView, quarantine};
-
-/// Windows that the page lists.
-const WINDOWS_LISTED: usize = 8;
+use super::{App, Oops, Shared, chart, page::Asked};
+use crate::house::StageView;
 
 pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/", get(way))
+    Router::new().route("/pipeline", get(pipeline))
 }
 
-/// A thing that lies on the way, or somebody who works there.
+/// Topics, or the room that reads them.
 #[derive(Debug, Serialize)]
 #[serde(tag = "sort", rename_all = "lowercase")]
 enum Stop {
@@ -35,7 +31,6 @@ enum Stop {
         name: String,
         does: &'static str,
         lag: u64,
-        lags: Vec<(String, u64)>,
     },
 }
 
@@ -44,21 +39,18 @@ struct Pile {
     name: String,
     is: &'static str,
     count: u64,
-    /// Where to look closer.
-    link: Option<&'static str>,
 }
 
 /// What lies in a topic, for people.
 fn lies_in(topic: &str) -> &'static str {
     match topic {
-        topics::CHANGES => "from topics; HTTP goes straight on",
-        topics::EVENTS => "admitted",
+        topics::CHANGES => "from your services",
+        topics::EVENTS => "accepted events",
         topics::SLICES => "parts of large audiences",
-        topics::PENDING => "days with news",
-        topics::INBOX => "about persons",
-        topics::ERASURES => "who is to be forgotten",
-        // An end of this topic counts what Kafka writes into it at the end of each turn.
-        topics::READY => "due to be told (on Kafka also one mark a turn)",
+        topics::PENDING => "people with news",
+        topics::INBOX => "visits, reads, deliveries",
+        topics::ERASURES => "people to erase",
+        topics::READY => "messages to send",
         _ => "",
     }
 }
@@ -66,42 +58,25 @@ fn lies_in(topic: &str) -> &'static str {
 /// What a room does, for people.
 fn does(room: &str) -> &'static str {
     match room {
-        "ingest" => "admits or refuses",
+        "ingest" => "accepts or refuses",
         "fanout" => "finds who cares",
         "slices" => "walks large audiences",
         "digest" => "holds and closes windows",
         "sender" => "checks, renders, sends",
-        "erasures" => "forgets persons",
-        _ => "reads what others say",
+        "erasures" => "erases people",
+        _ => "reads a source",
     }
 }
 
-async fn way(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
-    let log = &*app.house.engines().topics;
+async fn pipeline(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
     let stages = app.house.stages().await?;
-    let remembered = windows::everybody(log).await?;
-    let open = remembered.open(&app.tenant);
-    let now = app.now();
-    let listed = open.iter().take(WINDOWS_LISTED).map(|(person, window)| {
-        json!({
-            "person": person.as_str(),
-            "plan": window.plan.as_str(),
-            "due": look::instant(window.due, &Zone::UTC),
-            "until": look::until(window.due.since(now)),
-        })
-    });
-    let mails = app.outbox.len();
     let own = json!({
         "stops": stops(&stages),
-        "mails": mails,
-        "waiting": quarantine::count(log).await?,
-        "open": open.len(),
-        "persons": remembered.persons.len(),
-        "is_cut": remembered.is_cut,
-        "windows": listed.collect::<Vec<_>>(),
+        "mails": app.outbox.len(),
         "lag": stages.iter().map(|stage| stage.lag).sum::<u64>(),
+        "charts": chart::charts(&app.house.history().list()),
     });
-    app.page("way.html", &asked, own)
+    app.page("pipeline.html", &asked, own)
 }
 
 /// The stages in a row: the topics a room reads, and then the room.
@@ -112,16 +87,10 @@ fn stops(stages: &[StageView]) -> Vec<Stop> {
             name: stage.topic.clone(),
             is: lies_in(&stage.topic),
             count: stage.end,
-            link: None,
         };
         let name = of_room[0].name.clone();
         stops.push(Stop::Topics { piles: of_room.iter().map(pile).collect() });
-        stops.push(Stop::Room {
-            does: does(&name),
-            name,
-            lag: of_room.iter().map(|stage| stage.lag).sum(),
-            lags: of_room.iter().map(|stage| (stage.topic.clone(), stage.lag)).collect(),
-        });
+        stops.push(Stop::Room { does: does(&name), name, lag: of_room.iter().map(|stage| stage.lag).sum() });
     }
     stops
 }

@@ -1,0 +1,274 @@
+// Presses every control of the pages of a running house, as somebody with a mouse and a keyboard does, in Chromium or Firefox.
+//
+//   node press.cjs '{"browser": "firefox", "width": 390, "scheme": "dark", "url": "http://127.0.0.1:7280", "starts": ["/"]}'
+//
+// Prints JSON: `wrong`, all that went wrong; `controls`, the opening tag of each control that was there and whether it was
+// pressed; `pages`, how many there were.
+const fs = require('fs');
+const http = require('http');
+const path = require('path');
+const puppeteer = require('puppeteer-core');
+const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+const asked = JSON.parse(process.argv[2]);
+const {url, width, scheme} = asked;
+const PROGRAMS = {chromium: ['chromium', 'chromium-browser', 'google-chrome'], firefox: ['firefox', 'firefox-esr']};
+const CONTROLS = 'a[href], button, input:not([type=hidden]), select, textarea, summary';
+const PAGES_MAX = 120;
+// What is typed into an input by its name, where what stands there will not do.
+const TYPED = {id: 'ann', person: 'ann', ...asked.typed};
+
+const wrong = [];
+const controls = new Map();
+const pressed = new Set();
+const visited = new Set();
+let at = '';
+
+function note(what) {
+  const line = `${asked.browser} ${width} ${scheme} ${at}: ${what}`;
+  if (!wrong.includes(line)) wrong.push(line);
+}
+
+function program() {
+  const folders = (process.env.PATH || '').split(path.delimiter);
+  const files = PROGRAMS[asked.browser].flatMap(name => folders.map(folder => path.join(folder, name)));
+  const found = files.find(file => fs.existsSync(file));
+  if (!found) throw new Error(`no ${asked.browser} is there; setup/prepare.sh test installs one`);
+  return found;
+}
+
+function launch() {
+  const common = {browser: asked.browser === 'firefox' ? 'firefox' : 'chrome', executablePath: program(), headless: true};
+  if (asked.browser === 'firefox') {
+    const extraPrefsFirefox = {
+      'layout.css.prefers-color-scheme.content-override': scheme === 'dark' ? 0 : 1,
+      // Nobody is there to be asked.
+      'permissions.default.desktop-notification': 2,
+    };
+    return puppeteer.launch({...common, extraPrefsFirefox, protocolTimeout: 60_000});
+  }
+  const args = ['--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update'];
+  // Its sandbox does not start for root, who runs tests in containers.
+  return puppeteer.launch({...common, protocolTimeout: 60_000, args: process.getuid() === 0 ? [...args, '--no-sandbox'] : args});
+}
+
+// Pages that differ only in what they tell are one.
+function shape(address) {
+  const {pathname, searchParams} = new URL(address, url);
+  const names = [...searchParams.keys()].sort().map(name => (name === 'show' ? `show=${searchParams.get(name)}` : name));
+  return `${pathname.replace(/^(\/[ucov])\/.*/, '$1/…')}?${names.join('&')}`;
+}
+
+// All controls of the page, in order. Runs in the page.
+function list(selector) {
+  return [...document.querySelectorAll(selector)].map((element, index) => {
+    const form = element.closest('form');
+    const box = element.getBoundingClientRect();
+    const style = getComputedStyle(element);
+    return {
+      index,
+      tag: element.tagName.toLowerCase(),
+      type: element.getAttribute('type') || '',
+      name: element.getAttribute('name') || '',
+      value: element.tagName === 'BUTTON' ? element.value : '',
+      text: (element.textContent || '').trim().slice(0, 40),
+      href: element.getAttribute('href') ? element.href : '',
+      action: form ? `${form.getAttribute('method') || 'get'} ${form.action}` : '',
+      isFrame: Boolean(element.closest('header, footer')),
+      isHidden: box.width === 0 || box.height === 0 || style.visibility !== 'visible',
+      isOff: Boolean(element.disabled),
+      opening: element.outerHTML.slice(0, element.outerHTML.indexOf('>') + 1),
+    };
+  });
+}
+
+// What a control is, wherever it stands: links of a list that differ only in what they name are one.
+function sameness(page, control) {
+  const {tag, name, value, href, action, isFrame} = control;
+  const where = isFrame ? 'frame' : shape(page);
+  return [where, tag, name, value, href && shape(href), action && shape(action.split(' ')[1])].join(' | ');
+}
+
+// Axe, and what it does not ask.
+async function look(page) {
+  await page.evaluate(axe);
+  const {violations} = await page.evaluate(() => axe.run(document, {resultTypes: ['violations'], iframes: false}));
+  for (const {id, nodes} of violations) note(`axe ${id}: ${nodes.map(node => node.target.join(' ')).slice(0, 3).join(', ')}`);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  if (over > 0) note(`it is ${over} px wider than the screen`);
+  if (asked.pictures) {
+    const name = `${asked.browser}-${width}-${scheme}-${shape(at).replace(/[^a-z0-9]+/gi, '-')}.png`;
+    await page.screenshot({path: path.join(asked.pictures, name), fullPage: true});
+  }
+}
+
+async function open(page, address) {
+  at = address.replace(url, '');
+  const response = await page.goto(new URL(address, url).href, {waitUntil: 'load'});
+  if (response && response.status() >= 400) note(`is answered ${response.status()}`);
+}
+
+// Fills in what a form needs before it can be sent.
+async function fill(page, element) {
+  for (const input of await element.$$('xpath/ancestor::form//input[@required]')) {
+    const [name, value] = await input.evaluate(input => [input.name, input.value]);
+    if (!value && TYPED[name]) await input.type(TYPED[name]);
+  }
+}
+
+async function press(page, element, control) {
+  const {tag, action} = control;
+  if (tag === 'input' || tag === 'textarea') {
+    await element.click({clickCount: 3});
+    await element.type('x1');
+    const typed = await element.evaluate(input => input.value);
+    if (!typed.endsWith('x1')) note(`${control.opening} has ${typed} after typing`);
+    return;
+  }
+  if (tag === 'select') {
+    for (const value of await element.evaluate(select => [...select.options].map(option => option.value))) {
+      await element.select(value);
+      if ((await element.evaluate(select => select.value)) !== value) note(`${control.opening} does not take ${value}`);
+    }
+    return;
+  }
+  if (control.href.includes('#')) {
+    // Out of sight until a keyboard comes to it.
+    await element.focus();
+    await page.keyboard.press('Enter');
+    const place = new URL(control.href).hash;
+    if (!(await page.evaluate(place => document.activeElement === document.querySelector(place), place))) note(`${control.opening} does not lead to ${place}`);
+    return;
+  }
+  if (tag === 'button') await fill(page, element);
+  if (tag === 'button' && (!action || asked.scripted?.includes(control.name + '=' + control.value))) {
+    // A script does what is to be done.
+    await element.click();
+    await page.waitForFunction(() => !document.querySelector('#said')?.hidden, {timeout: 30_000});
+    return;
+  }
+  const [response] = await Promise.all([page.waitForNavigation({waitUntil: 'load'}), element.click()]);
+  // A link within the page loads nothing.
+  const status = response ? response.status() : 200;
+  if (status >= 400) note(`${control.opening} ${control.text} is answered ${status}: ${(await said(page)).slice(0, 200)}`);
+}
+
+function said(page) {
+  return page.evaluate(() => document.body.innerText.replace(/\s+/g, ' '));
+}
+
+async function visit(page, address, queue) {
+  await open(page, address);
+  visited.add(shape(address));
+  // A mail alone: nothing runs there, and its links lead out of the house.
+  if (/\/html\?/.test(address)) return;
+  await look(page);
+  const frames = await page.$$('iframe');
+  for (const frame of frames) {
+    const inside = await frame.contentFrame();
+    const length = inside ? await inside.evaluate(() => document.body.innerText.trim().length) : 0;
+    if (length === 0) note('a frame is empty');
+  }
+  const here = await page.evaluate(list, CONTROLS);
+  // What changes something comes last, so that all else was pressed as it stands there.
+  const order = control => (control.tag === 'button' && control.action.startsWith('post') ? 1 : 0);
+  for (const control of here.sort((a, b) => order(a) - order(b) || a.index - b.index)) {
+    const same = sameness(address, control);
+    controls.set(control.opening, controls.get(control.opening) || pressed.has(same));
+    if (pressed.has(same)) continue;
+    if (control.href && !control.href.startsWith(url)) {
+      note(`${control.opening} leads elsewhere`);
+      continue;
+    }
+    if (control.isHidden || control.isOff) {
+      note(`${control.opening} cannot be pressed`);
+      continue;
+    }
+    await open(page, address);
+    const now = (await page.evaluate(list, CONTROLS)).find(other => sameness(address, other) === same);
+    // It may be gone by what was pressed before.
+    if (!now) continue;
+    pressed.add(same);
+    const element = (await page.$$(CONTROLS))[now.index];
+    await press(page, element, now);
+    controls.set(control.opening, true);
+    const landed = page.url();
+    if (landed.startsWith(url) && !visited.has(shape(landed)) && !/^\/(metrics|[a-z]+\/html\?)/.test(landed.replace(url, ''))) {
+      visited.add(shape(landed));
+      queue.push(landed);
+    }
+  }
+}
+
+// Wrong input: each problem stands right below its field, and the field says so to who cannot see.
+async function slip(page, {path, fields, problems, button}) {
+  await open(page, path);
+  for (const [name, text] of Object.entries(fields)) {
+    const input = await page.$(`[name="${name}"]`);
+    await input.evaluate(input => { input.value = ''; });
+    await input.type(text);
+  }
+  await Promise.all([page.waitForNavigation({waitUntil: 'load'}), (await page.$(button || 'main form button')).click()]);
+  const found = await page.evaluate(() => [...document.querySelectorAll('[aria-invalid=true]')].map(input => {
+    const problem = document.getElementById(input.getAttribute('aria-describedby'));
+    const [field, below] = [input, problem].map(element => element?.getBoundingClientRect());
+    return {
+      name: input.name,
+      isBeside: Boolean(below) && Math.abs(below.top - field.bottom) < 60 && below.height > 0 && problem.textContent.trim() !== '',
+    };
+  }));
+  for (const name of problems) {
+    if (!found.some(one => one.name === name && one.isBeside)) note(`no problem beside ${name}: ${(await said(page)).slice(0, 300)}`);
+  }
+  await look(page);
+}
+
+// An error has the page's own face.
+async function face(page, path, status, says) {
+  at = path;
+  const response = await page.goto(url + path, {waitUntil: 'load'});
+  const text = await said(page);
+  if (response.status() !== status || !text.includes(says)) note(`is ${response.status()}: ${text.slice(0, 200)}`);
+  if (!(await page.$('header nav a'))) note(`an error without the page's own head: ${text.slice(0, 100)}`);
+  await look(page);
+}
+
+// A page of another site sends a form here: refused, with a face, and nothing has happened.
+async function foreign(page) {
+  at = 'a foreign form';
+  const evil = `<!doctype html><title>x</title><form method="post" action="${url}/clock">
+    <input name="to" value="week"><input name="csrf" value="guess"><button>Win</button></form>`;
+  const server = http.createServer((_, answer) => answer.setHeader('content-type', 'text/html').end(evil));
+  await new Promise(done => server.listen(0, 'localhost', done));
+  try {
+    await page.goto(`http://localhost:${server.address().port}/`);
+    const [response] = await Promise.all([page.waitForNavigation({waitUntil: 'load'}), (await page.$('button')).click()]);
+    const text = await said(page);
+    if (response.status() !== 403 || !text.includes('Not allowed')) note(`is ${response.status()}: ${text.slice(0, 200)}`);
+  } finally {
+    server.close();
+  }
+}
+
+(async () => {
+  const browser = await launch();
+  try {
+    const page = await browser.newPage();
+    await page.setViewport({width, height: 800});
+    if (asked.browser !== 'firefox') await page.emulateMediaFeatures([{name: 'prefers-color-scheme', value: scheme}]);
+    page.on('pageerror', error => note(`script: ${error.message}`));
+    page.on('console', message => message.type() === 'error' && !/status of 4|"img-src data:"|img-src data/.test(message.text()) && note(`console: ${message.text()}`));
+    const queue = [...asked.starts];
+    for (let many = 0; queue.length && many < PAGES_MAX; many++) await visit(page, queue.shift(), queue);
+    for (const one of asked.slips || []) await slip(page, one);
+    for (const one of asked.faces || []) await face(page, ...one);
+    if (asked.slips) await foreign(page);
+    const all = [...controls].map(([opening, isPressed]) => ({opening, isPressed}));
+    console.log(JSON.stringify({wrong, controls: all, pages: visited.size}));
+  } finally {
+    await browser.close();
+  }
+})().catch(error => {
+  console.error(`${at}: ${error.stack}`);
+  process.exit(1);
+});

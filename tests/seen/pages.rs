@@ -1,0 +1,231 @@
+//! The pages of a house, pressed by two real browsers: each link, button, form and field, on a phone and on a desk, by day and
+//! by night. What a template can show and nobody pressed is an error too.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context as _, Result, ensure};
+use engines::node;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    house::{House, example},
+    judges::said,
+};
+
+const BROWSERS: [&str; 2] = ["chromium", "firefox"];
+/// A phone and a desk, by day and by night.
+const LOOKS: [(u32, &str); 4] = [(390, "light"), (390, "dark"), (1200, "light"), (1200, "dark")];
+/// What people can press, as templates write it.
+const CONTROLS: [&str; 5] = ["a", "button", "input", "select", "textarea"];
+/// Templates that are of no house that runs, or hold nothing to press.
+const ELSEWHERE: [&str; 2] = ["waiting.html", "inbox.html"];
+
+/// What a browser found.
+#[derive(Deserialize)]
+struct Pressed {
+    wrong: Vec<String>,
+    controls: Vec<Control>,
+    pages: usize,
+}
+
+#[derive(Deserialize)]
+struct Control {
+    opening: String,
+    #[serde(rename = "isPressed")]
+    is_pressed: bool,
+}
+
+/// All controls that were seen, with whether somebody pressed them.
+#[derive(Default)]
+struct Seen(BTreeMap<String, bool>);
+
+impl Seen {
+    fn add(&mut self, pressed: Pressed) {
+        for Control { opening, is_pressed } in pressed.controls {
+            *self.0.entry(plain(&opening)).or_default() |= is_pressed;
+        }
+    }
+}
+
+fn press(asked: &Value) -> Result<Pressed> {
+    let pictures = std::env::var_os("TIDINGS_PICTURES").map(|folder| folder.to_string_lossy().into_owned());
+    let mut asked = asked.clone();
+    asked["pictures"] = json!(pictures);
+    said(node("press.cjs")?.arg(asked.to_string()))
+}
+
+/// A house in which there is something of everything: mails that were sent, windows, a mute, a record that cannot be read.
+fn house() -> Result<House> {
+    let house = House::start_as(&example("gallery"), &[], &["--demo"])?;
+    house.begun("ann")?;
+    house.ordered("/admin/upstream", &json!("no event"))?;
+    house.settle()?;
+    Ok(house)
+}
+
+#[test]
+fn every_control_of_every_page_is_pressed() {
+    let mut seen = Seen::default();
+    let mut wrong = Vec::new();
+    for browser in BROWSERS {
+        for (width, scheme) in LOOKS {
+            let house = house().unwrap();
+            let found = press(&asked(&house, browser, width, scheme).unwrap()).unwrap();
+            assert!(found.pages > 12, "{} pages in {browser}", found.pages);
+            wrong.extend(found.wrong.clone());
+            seen.add(found);
+        }
+    }
+    wrong.extend(unpressed(&seen).unwrap());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn asked(house: &House, browser: &str, width: u32, scheme: &str) -> Result<Value> {
+    let starts = [
+        "/",
+        "/person?id=ann",
+        "/person?id=chika",
+        "/preview?person=ann&kind=artwork_published",
+        "/preview?person=ann",
+        "/publish?event=artwork.suggested",
+        "/publish?event=artwork.published",
+        "/told",
+        "/push?person=ann",
+        "/clock",
+    ];
+    // What is wrong stands beside its field.
+    let slips = json!([
+        {"path": "/publish?event=show.announced", "problems": ["field.opens", "field.place"],
+         "fields": {"field.opens": "soon", "field.place": "here"}},
+        {"path": "/publish?event=artwork.published", "problems": ["subject"], "fields": {"subject": "nonsense"}},
+        {"path": "/person", "problems": ["id"], "fields": {"id": "x".repeat(200)}},
+        {"path": "/preview", "problems": ["person"], "fields": {"person": "nobody-at-all"}},
+    ]);
+    let faces = json!([
+        ["/nowhere", 404, "Page not found"],
+        ["/person/windows", 405, "Not possible here"],
+        ["/outbox/mail", 400, "This request is not complete"],
+        ["/told?days=1000", 400, "Choose 1, 7 or 21 days"],
+    ]);
+    Ok(json!({
+        "url": house.address, "browser": browser, "width": width, "scheme": scheme,
+        "starts": starts, "slips": slips, "faces": faces, "scripted": ["what=begin", "what=end"],
+    }))
+}
+
+/// Controls of the templates that no page had, or that nobody pressed.
+fn unpressed(seen: &Seen) -> Result<Vec<String>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/tidings/page");
+    let mut wrong = Vec::new();
+    let mut many = 0;
+    for file in fs::read_dir(folder)? {
+        let path = file?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).context("a name")?.to_owned();
+        if !name.ends_with(".html") || ELSEWHERE.contains(&&*name) {
+            continue;
+        }
+        for control in controls(&fs::read_to_string(&path)?) {
+            many += 1;
+            let found = seen.0.iter().filter(|(opening, _)| fits(&control, opening));
+            match found.map(|(_, is_pressed)| *is_pressed).max() {
+                None => wrong.push(format!("{name}: no page had {}", control.join("…"))),
+                Some(false) => wrong.push(format!("{name}: nobody pressed {}", control.join("…"))),
+                Some(true) => {}
+            }
+        }
+    }
+    ensure!(many > 30, "only {many} controls in the templates");
+    Ok(wrong)
+}
+
+/// The opening tags of a template's controls, each as the parts between what is filled in.
+fn controls(template: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for name in CONTROLS {
+        for (at, _) in template.match_indices(&format!("<{name} ")) {
+            let Some(end) = end_of_tag(&template[at..]) else { continue };
+            let tag = &template[at..at + end];
+            if !tag.contains("type=\"hidden\"") {
+                found.push(parts(tag));
+            }
+        }
+    }
+    found
+}
+
+/// Where a tag ends whose attributes may hold expressions.
+fn end_of_tag(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            '>' if depth == 0 => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What stands for certain: neither in an expression, nor between an `if` and its end.
+fn parts(tag: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let (mut rest, mut within) = (tag, 0);
+    while let Some(at) = rest.find("{%").into_iter().chain(rest.find("{{")).min() {
+        if within == 0 {
+            parts.last_mut().map(|part| part.push_str(&rest[..at]));
+            parts.push(String::new());
+        }
+        let is_block = rest[at..].starts_with("{%");
+        let Some(end) = rest[at..].find(if is_block { "%}" } else { "}}" }) else { break };
+        let inside = rest[at + 2..at + end].trim();
+        if is_block {
+            within += i32::from(inside.starts_with("if ")) - i32::from(inside.starts_with("endif"));
+        }
+        rest = &rest[at + end + 2..];
+    }
+    parts.last_mut().map(|part| part.push_str(rest));
+    parts.iter().map(|part| plain(part)).collect()
+}
+
+/// As a browser writes it down again, as far as it matters.
+fn plain(text: &str) -> String {
+    let text = text.replace("=\"\"", "").replace("&amp;", "&").replace("&#x2f;", "/");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a tag has all parts in their order, the first at its beginning.
+fn fits(parts: &[String], opening: &str) -> bool {
+    let mut rest = opening;
+    for (index, part) in parts.iter().enumerate() {
+        let part = part.trim();
+        match rest.find(part) {
+            Some(at) if index > 0 || at == 0 => rest = &rest[at + part.len()..],
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[test]
+fn a_control_that_nobody_pressed_is_found() {
+    let of = |tag: &str| parts(tag);
+    let check = |tag: &str, opening: &str, expect: bool| {
+        assert_eq!(fits(&of(tag), &plain(opening)), expect, "{tag} {opening}");
+    };
+    check("<a href=\"/x?id={{ id | urlencode }}\">", "<a href=\"/x?id=ann\">", true);
+    check("<a href=\"/x\"{% if here %} aria-current=\"page\"{% endif %}>", "<a href=\"/x\">", true);
+    check(
+        "<a href=\"/x\"{% if here %} aria-current=\"page\"{% endif %}>",
+        "<a href=\"/x\" aria-current=\"page\">",
+        true,
+    );
+    check("<input id=\"a\" required>", "<input id=\"a\" required=\"\">", true);
+    check("<button value=\"release\">", "<button value=\"cancel\">", false);
+    assert_eq!(controls("<p><a href=\"{{ a > b }}\">x</a><input type=\"hidden\" name=\"csrf\"><b>").len(), 1);
+    let mut seen = Seen::default();
+    seen.0.insert("<a href=\"/\">".to_owned(), true);
+    let wrong = unpressed(&seen).unwrap();
+    assert!(wrong.iter().any(|line| line.contains("no page had <button")), "{wrong:?}");
+}
