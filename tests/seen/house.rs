@@ -164,7 +164,7 @@ impl House {
         let request = request.header("authorization", format!("Bearer {}", self.token));
         let mut answer = request.send_json(what)?;
         let text = answer.body_mut().read_to_string()?;
-        ensure!(answer.status() == 200, "{path}: {text}");
+        ensure!(answer.status().is_success(), "{path}: {text}");
         Ok(serde_json::from_str(&text)?)
     }
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use axum::{
     Form, Json, Router,
     extract::{
-        State,
+        Query, State,
         rejection::{FormRejection, JsonRejection},
     },
     http::StatusCode,
     response::{IntoResponse, Response},
-    routing::post,
+    routing::{get, post},
 };
 use model::{Millis, Person, PlanName};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
@@ -80,7 +80,21 @@ async fn done(app: &App, asked: &Asked) -> anyhow::Result<Result<(Person, Done),
 }
 
 pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/person/windows", post(press))
+    Router::new().route("/person/windows", post(press)).route("/person/cancel", get(confirm))
+}
+
+/// A window that is to be cancelled.
+#[derive(Deserialize, Serialize)]
+struct Named {
+    id: String,
+    plan: String,
+    key: String,
+    opened: String,
+}
+
+/// Asks before what cannot be taken back.
+async fn confirm(State(app): Shared, Query(named): Query<Named>) -> Result<Response, Oops> {
+    app.page("cancel.html", &Asking::default(), json!(named))
 }
 
 /// The two buttons that a window has on a person's page.
@@ -108,8 +122,9 @@ async fn press(State(app): Shared, form: Result<Form<Press>, FormRejection>) -> 
         return Ok(app.too_old());
     };
     if act == Deed::Cancel && !sure {
-        let own = json!({"id": id, "plan": plan, "key": key, "opened": opened});
-        return app.page("cancel.html", &Asking::default(), own);
+        let fields = [("id", id), ("plan", plan), ("key", key), ("opened", opened)];
+        let fields = fields.map(|(name, value)| format!("{name}={}", look::urlencoded(&value)));
+        return Ok(page::go(&format!("/person/cancel?{}", fields.join("&"))));
     }
     let asked = Asked { person: id, plan, key: Some(key), opened: Some(opened), act };
     Ok(match done(&app, &asked).await? {

@@ -186,6 +186,7 @@ async fn the_page_has_two_buttons() {
     assert_eq!(door.form("/person/windows", &fields("delete")).await.status, StatusCode::FORBIDDEN);
     assert_eq!(door.fates("ann").await, ["waiting"]);
     let asks = door.form("/person/windows", &fields("cancel")).await;
+    let asks = door.get(asks.headers["location"].to_str().unwrap()).await;
     assert!(
         asks.text.contains("Cancel this window?") && asks.text.contains("cannot be undone"),
         "{}",
