@@ -8,7 +8,7 @@
 //! # Tour
 //!
 //! [`memory`] is what a partition's owner remembers; [`news`] is what a turn read; [`facts`] is what was
-//! loaded for it; [`mod@live`] says when somebody's connection matters, [`needs`] when their profile does; [`decide`] is the pure decision over the three, [`foresee`] the same for a preview; [`mod@run`] is the only place that waits.
+//! loaded for it; [`mod@live`] says when somebody's connection matters, [`needs`] when their profile does; [`decide`] is the pure decision over the three, [`run::foresee`] the same for a preview; [`mod@run`] is the only place that waits.
 
 pub mod config;
 
@@ -21,7 +21,6 @@ mod needs;
 mod newer;
 
 pub mod decide;
-pub mod foresee;
 
 pub mod metrics;
 pub mod run;

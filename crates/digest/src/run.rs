@@ -1,6 +1,8 @@
 //! The digest in the loop: loads facts, lets [`crate::decide`] decide, hands the turn over, and writes the
 //! marks it owes once the turn is committed.
 
+pub mod foresee;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -299,7 +301,7 @@ async fn load(
 }
 
 /// What those days speak of that are told; a day that is only looked back on tells nothing.
-pub(crate) async fn world_of(
+async fn world_of(
     (store, catalogue): (&dyn Store, &Catalogue),
     records: &Records,
     days: &BTreeMap<DayKey, Vec<Row>>,
@@ -365,7 +367,7 @@ const DAYS_AT_ONCE: usize = 64;
 
 /// Reads the days of those who are due, the longest overdue first, until a turn holds as many rows as it may.
 /// Who is taken off the list is still due in memory, and the loop comes again at once.
-pub(crate) async fn read_days(
+async fn read_days(
     (store, catalogue): (&dyn Store, &Catalogue),
     records: &Records,
     due: &mut Vec<PersonKey>,
@@ -394,7 +396,7 @@ pub(crate) async fn read_days(
 }
 
 /// What is known of persons, in one batch: of all of these their profiles, and of those who are due the rest too.
-pub(crate) async fn known(
+async fn known(
     store: &dyn Store,
     persons: &BTreeSet<&PersonKey>,
     due: &[PersonKey],

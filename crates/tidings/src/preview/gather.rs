@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use catalogue::{Audience, Catalogue, problem::did_you_mean, windows::Thing};
-use digest::foresee::Foresight;
+use digest::run::foresee::Foresight;
 use model::{
     Because, Crowd, DayView, EntryKey, EventKey, Person, Reason, Row, State, SubjectRef, Value, World,
     civil::Zones,

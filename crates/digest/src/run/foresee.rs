@@ -16,8 +16,9 @@ use crate::{
     facts::Facts,
     memory::{PersonKey, Records},
     news::News,
-    run,
 };
+
+use super::{known, read_days, world_of};
 
 /// With what it is foreseen.
 #[derive(Clone, Copy)]
@@ -38,7 +39,7 @@ impl Foresight<'_> {
     ) -> anyhow::Result<Vec<Ready>> {
         let Self { store, catalogue, now, .. } = self;
         let due = vec![key.clone()];
-        let known = run::known(store, &BTreeSet::from([key]), &due).await?;
+        let known = known(store, &BTreeSet::from([key]), &due).await?;
         let records = Records::from([(key.clone(), record.clone())]);
         let mut facts = Facts { records, known, ..Facts::default() };
         let release =
@@ -47,8 +48,8 @@ impl Foresight<'_> {
         facts.records.extend(self.decided(&facts, &news, &[]).records);
         let place = (store, catalogue);
         let mut read = due.clone();
-        facts.days = run::read_days(place, &facts.records, &mut read, (now, now)).await?;
-        facts.world = run::world_of(place, &facts.records, &facts.days, &due, now).await?;
+        facts.days = read_days(place, &facts.records, &mut read, (now, now)).await?;
+        facts.world = world_of(place, &facts.records, &facts.days, &due, now).await?;
         let decided = self.decided(&facts, &BTreeMap::new(), &due);
         let is_meant =
             |ready: &Ready| plans.contains(&ready.plan) && !ready.is_badge() && !ready.is_recalled();
