@@ -37,7 +37,7 @@ pub(crate) async fn check(run: &mut Run<'_>, tenant: &Tenant, expected: &Expecte
         Expected::Fates { person, subject, fates } => {
             let entries = run.world.entries(tenant, person).await?;
             let found = entries.into_iter().filter(|entry| entry.subject == subject.as_str());
-            let found: Vec<String> = found.map(|entry| entry.fate).collect();
+            let found: Vec<String> = found.map(|entry| entry.fate()).collect();
             let mut comparison = Comparison::default();
             comparison.lists("entry", fates, &found);
             settle(&comparison)

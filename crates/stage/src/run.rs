@@ -274,7 +274,8 @@ impl Run<'_> {
             let person = expect::whom(tenant, person);
             for entry in entries {
                 let at = self.scenario.calendar.show(entry.at);
-                self.trace.push(format!("{at}  {person}'s entry about {}: {}", entry.subject, entry.fate));
+                let fates = entry.fates_by_channel();
+                self.trace.push(format!("{at}  {person}'s entry about {}: {fates}", entry.subject));
             }
         }
     }

@@ -312,7 +312,7 @@ impl World for Toy {
             self.told.entry(person).or_default().push(Entry {
                 at: Millis(now),
                 subject,
-                fate: "told".to_owned(),
+                fates: vec![(model::Channel::Email, "told".to_owned())],
             });
         }
         Ok(())
@@ -548,9 +548,9 @@ async fn the_trace_is_the_same_in_every_run() {
         "tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7",
         "tue 2026-01-06 00:00:00  mail ann: Hello | News: item:7",
         "tue 2026-01-06 00:00:00  mail bob: Hello | News: item:7",
-        "tue 2026-01-06 00:00:00  ann's entry about item:7: told",
-        "tue 2026-01-06 00:00:00  ann's entry about item:7: told",
-        "tue 2026-01-06 00:00:00  bob's entry about item:7: told",
+        "tue 2026-01-06 00:00:00  ann's entry about item:7: told (mail)",
+        "tue 2026-01-06 00:00:00  ann's entry about item:7: told (mail)",
+        "tue 2026-01-06 00:00:00  bob's entry about item:7: told (mail)",
     ];
     assert_eq!(traces[0], expected);
 }

@@ -6,7 +6,10 @@ use model::{Channel, Day, Millis, Person, PlanName, SubjectRef, Tenant};
 use runtime::Clock;
 use serde_json::Value;
 
-use crate::scenario::{Back, Restart, Takes};
+use crate::{
+    scenario::{Back, Restart, Takes},
+    verb::word,
+};
 
 /// A house on the stage.
 #[async_trait]
@@ -127,7 +130,22 @@ pub struct Section {
 pub struct Entry {
     pub at: Millis,
     pub subject: String,
-    pub fate: String,
+    /// What became of it on each channel.
+    pub fates: Vec<(Channel, String)>,
+}
+
+impl Entry {
+    /// Its fates as scenarios expect them.
+    pub(crate) fn fate(&self) -> String {
+        let fates: Vec<&str> = self.fates.iter().map(|(_, fate)| fate.as_str()).collect();
+        fates.join(", ")
+    }
+
+    /// Its fates, each with the channel: `no longer true (mail), told (push)`.
+    pub(crate) fn fates_by_channel(&self) -> String {
+        let fate = |(channel, fate): &(Channel, String)| format!("{fate} ({})", word(*channel));
+        self.fates.iter().map(fate).collect::<Vec<_>>().join(", ")
+    }
 }
 
 impl Section {

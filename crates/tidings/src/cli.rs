@@ -10,6 +10,7 @@ use crate::{
     house::Room,
 };
 
+mod check;
 mod erase;
 mod hooks;
 mod mail;
@@ -26,6 +27,7 @@ mod unknown;
 #[cfg(test)]
 mod tests;
 
+pub use check::Check;
 pub use erase::ErasePerson;
 pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
@@ -191,7 +193,7 @@ pub enum Command {
     #[command(after_help = unknown::UNKNOWN)]
     Unknown(Unknown),
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
-    #[command(after_help = CHECK)]
+    #[command(after_help = check::CHECK)]
     Check(Check),
     /// Measure the engines here, each figure beside a raw loop in the same run
     #[command(after_help = BENCH)]
@@ -240,13 +242,6 @@ const CONFIG: &str = "\
 Examples:
   tidings config
   TIDINGS_TENANT=other tidings config --json";
-
-const CHECK: &str = "\
-Every problem is printed with file, line and column. A catalogue without any is rendered with example \
-data, each plan's next three instants are printed in three zones, and the scenarios beside it are played.
-
-Example:
-  tidings check examples/gallery";
 
 const BENCH: &str = "\
 Each bench runs in a folder of its own and leaves nothing behind. A figure is the median of several rounds, \
@@ -311,13 +306,6 @@ pub struct Days {
     /// How far back, in days
     #[arg(long, value_name = "DAYS", default_value = "7d")]
     pub since: String,
-}
-
-#[derive(Debug, Args)]
-pub struct Check {
-    /// Folder of the catalogue
-    #[arg(value_name = "CATALOGUE_DIR", value_hint = ValueHint::DirPath)]
-    pub dir: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -3,17 +3,14 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use catalogue::{Catalogue, Problem, Problems, length};
-use model::{
-    Day, Millis,
-    civil::{self, Zones},
-    plan::{Alone, Below, Close, First, Follows, GENERAL, Hours, LocalTime, Plan, Rest, Weekdays, ZoneRule},
-};
+use catalogue::{Catalogue, Problem, Problems};
+use model::Millis;
 use render::Renderer;
-use runtime::Clock;
+use runtime::{Clock, Shutdown};
 use serde::Serialize;
 use serde_json::json;
 
+use self::plans::{Schedule, schedule};
 use super::Out;
 use crate::{
     cli,
@@ -22,80 +19,178 @@ use crate::{
     scenario::{self, Ground},
 };
 
+mod plans;
+mod watch;
+
 /// Where a catalogue has its scenarios.
 const SCENARIOS: &str = "scenarios";
 
-/// Where the next instants are worked out: west, middle and east, with and without changes of the clock.
-const ZONES: [&str; 3] = ["America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata"];
-const INSTANTS: usize = 3;
-
 pub fn run(asked: &cli::Check, out: Out) -> Result<(), Failure> {
-    let catalogue = match check(&asked.dir) {
-        Ok(catalogue) => catalogue,
-        Err(problems) => return refuse(&problems, out),
+    let ask = Ask { only: asked.only.clone(), stop: Shutdown::default() };
+    if asked.watch { watch::run(asked, &ask, out) } else { once(asked, &ask, out) }
+}
+
+/// What is looked at of a catalogue.
+#[derive(Default)]
+pub struct Ask {
+    /// Of the scenarios those that have this in their name.
+    pub only: Option<String>,
+    /// No scenario is begun after this.
+    pub stop: Shutdown,
+}
+
+/// What there is to say of a catalogue without a problem.
+#[derive(Debug)]
+pub struct Found {
+    pub catalogue: Catalogue,
+    pub notes: Vec<String>,
+    pub played: Vec<Played>,
+}
+
+/// What came of a scenario.
+#[derive(Debug, Serialize)]
+pub struct Played {
+    file: String,
+    proves: String,
+    pub passed: bool,
+    /// Why not, with what happened until then.
+    why: Option<String>,
+    /// All that happened.
+    trace: Vec<String>,
+}
+
+/// Why a catalogue was not looked at to the end.
+#[derive(Debug)]
+pub enum Stopped {
+    Problems(Problems),
+    Failure(Failure),
+}
+
+/// Loads a catalogue, renders all of it with example data, and plays its scenarios.
+pub fn look(dir: &Path, ask: &Ask) -> Result<Found, Stopped> {
+    let catalogue = Catalogue::load(dir).map_err(Stopped::Problems)?;
+    Renderer::check(&catalogue).settle().map_err(Stopped::Problems)?;
+    let played = play(&dir.join(SCENARIOS), ask).map_err(Stopped::Failure)?;
+    Ok(Found { catalogue, notes: Vec::new(), played })
+}
+
+/// Checks a catalogue and says what was found.
+fn once(asked: &cli::Check, ask: &Ask, out: Out) -> Result<(), Failure> {
+    let found = match look(&asked.dir, ask) {
+        Ok(found) => found,
+        Err(Stopped::Problems(problems)) => return refuse(&problems, out),
+        Err(Stopped::Failure(failure)) => return Err(failure),
     };
     let now = Millis(Clock::real(0).now());
-    let plans: Vec<Schedule> = catalogue.plans.by_name.values().map(|plan| schedule(plan, now)).collect();
-    let played = play(&asked.dir.join(SCENARIOS))?;
+    let plans: Vec<Schedule> =
+        found.catalogue.plans.by_name.values().map(|plan| schedule(plan, now)).collect();
     if out.json {
-        let subjects: Vec<&String> = catalogue.subjects.keys().collect();
-        let kinds: Vec<&str> = catalogue.kinds.keys().map(model::Kind::as_str).collect();
-        let name = &catalogue.name;
-        say::json(&json!({
-            "catalogue": name,
-            "problems": [],
-            "subjects": subjects,
-            "kinds": kinds,
-            "plans": plans,
-            "scenarios": played,
-        }))?;
+        say::json(&in_json(&found, &plans, asked.trace))?;
     } else {
-        print(&catalogue, &plans)?;
-        print_played(&played)?;
+        print(&found, &plans, asked)?;
     }
-    match played.iter().filter(|played| !played.passed).count() {
+    match found.played.iter().filter(|played| !played.passed).count() {
         0 => Ok(()),
         n => Err(Failure::refused(format!("{} failed", so_many(n, "scenario")))),
     }
 }
 
-/// What came of a scenario.
-#[derive(Debug, Serialize)]
-struct Played {
-    file: String,
-    proves: String,
-    passed: bool,
-    /// Why not, with what happened until then.
-    why: Option<String>,
-}
-
 /// Plays the scenarios beside a catalogue, if there are any.
-fn play(dir: &Path) -> Result<Vec<Played>, Failure> {
+fn play(dir: &Path, ask: &Ask) -> Result<Vec<Played>, Failure> {
     if !dir.is_dir() {
-        return Ok(Vec::new());
+        return match &ask.only {
+            Some(_) => Err(Failure::refused(format!("{} is no folder with scenarios", dir.display()))),
+            None => Ok(Vec::new()),
+        };
     }
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("start tokio")?;
-    let files = scenario::files(dir)?;
-    let mut all = Vec::new();
+    let all = scenario::files(dir)?;
+    let files: Vec<_> = all.iter().filter(|path| is_asked(path, ask.only.as_deref())).collect();
+    if let Some(only) = ask.only.as_deref().filter(|_| files.is_empty()) {
+        let names: Vec<&str> = all.iter().map(|path| name(path)).collect();
+        let there = catalogue::problem::one_of(names);
+        return Err(Failure::refused(format!("no scenario has `{only}` in its name: there is {there}")));
+    }
+    let mut played = Vec::new();
     for (number, path) in files.iter().enumerate() {
+        if ask.stop.started() {
+            break;
+        }
         say::progress(format!("scenario {} of {}: {}", number + 1, files.len(), path.display()));
-        let file = path.display().to_string();
-        all.push(match runtime.block_on(scenario::run_file(path, Ground::Even)) {
-            Ok(report) => {
-                let why = (!report.passed()).then(|| report.to_string());
-                Played { file, proves: report.proves, passed: why.is_none(), why }
-            }
-            Err(error) => {
-                Played { file, proves: String::new(), passed: false, why: Some(format!("{error:#}")) }
-            }
-        });
+        played.push(one(path, runtime.block_on(scenario::run_file(path, Ground::Even))));
     }
     say::progress_done();
-    Ok(all)
+    Ok(played)
 }
 
-fn print_played(all: &[Played]) -> Result<(), Failure> {
+fn is_asked(path: &Path, only: Option<&str>) -> bool {
+    only.is_none_or(|only| name(path).contains(only))
+}
+
+/// What a scenario is called: its file without the ending.
+fn name(path: &Path) -> &str {
+    path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn one(path: &Path, ran: anyhow::Result<stage::Report>) -> Played {
+    let file = path.display().to_string();
+    match ran {
+        Ok(report) => {
+            let why = (!report.passed()).then(|| report.to_string());
+            let stage::Report { proves, trace, .. } = report;
+            Played { file, proves, passed: why.is_none(), why, trace }
+        }
+        Err(error) => {
+            let why = Some(format!("{error:#}"));
+            Played { file, proves: String::new(), passed: false, why, trace: Vec::new() }
+        }
+    }
+}
+
+fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::Value {
+    let Found { catalogue, notes, played } = found;
+    let subjects: Vec<&String> = catalogue.subjects.keys().collect();
+    let kinds: Vec<&str> = catalogue.kinds.keys().map(model::Kind::as_str).collect();
+    let scenario = |played: &Played| {
+        let Played { file, proves, passed, why, trace } = played;
+        let mut one = json!({"file": file, "proves": proves, "passed": passed, "why": why});
+        if with_traces {
+            one["trace"] = json!(trace);
+        }
+        one
+    };
+    let scenarios: Vec<_> = played.iter().map(scenario).collect();
+    json!({
+        "catalogue": catalogue.name,
+        "problems": [],
+        "notes": notes,
+        "subjects": subjects,
+        "kinds": kinds,
+        "plans": plans,
+        "scenarios": scenarios,
+    })
+}
+
+fn print(found: &Found, plans: &[Schedule], asked: &cli::Check) -> Result<(), Failure> {
+    let paint = say::Paint::data();
+    let Found { catalogue, notes, played } = found;
+    say::data(format!(
+        "{}: {}, {} and {}; all rendered with example data",
+        paint.with(say::BOLD, &catalogue.name),
+        so_many(catalogue.subjects.len(), "subject"),
+        so_many(catalogue.kinds.len(), "kind"),
+        so_many(plans.len(), "plan"),
+    ))?;
+    plans::print(plans, asked.verbose)?;
+    for note in notes {
+        say::data(format!("{} {note}", paint.with(say::WARN, "note:")))?;
+    }
+    say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;
+    print_played(played, asked.trace)
+}
+
+fn print_played(all: &[Played], with_traces: bool) -> Result<(), Failure> {
     let paint = say::Paint::data();
     for played in all {
         let (style, word) = if played.passed { (say::GOOD, "ok") } else { (say::BAD, "FAILED") };
@@ -105,22 +200,20 @@ fn print_played(all: &[Played]) -> Result<(), Failure> {
             played.file,
             paint.with(say::FAINT, &played.proves)
         ))?;
-        if let Some(why) = &played.why {
-            say::data(format!("  {}", why.replace('\n', "\n  ")))?;
+        // Why it failed has the trace in it.
+        match &played.why {
+            Some(why) => say::data(format!("  {}", why.replace('\n', "\n  ")))?,
+            None if with_traces => {
+                played.trace.iter().try_for_each(|line| say::data(format!("  {line}")))?;
+            }
+            None => {}
         }
     }
     if !all.is_empty() {
         let passed = all.iter().filter(|played| played.passed).count();
-        say::data(format!("{passed} of {} scenarios passed", all.len()))?;
+        say::data(format!("{passed} of {} passed", so_many(all.len(), "scenario")))?;
     }
     Ok(())
-}
-
-/// Loads a catalogue and renders all of it with example data.
-fn check(dir: &Path) -> Result<Catalogue, Problems> {
-    let catalogue = Catalogue::load(dir)?;
-    Renderer::check(&catalogue).settle()?;
-    Ok(catalogue)
 }
 
 fn refuse(problems: &Problems, out: Out) -> Result<(), Failure> {
@@ -138,328 +231,7 @@ fn refuse(problems: &Problems, out: Out) -> Result<(), Failure> {
     Err(Failure::refused(so_many(n, "problem")))
 }
 
-/// When a plan closes next.
-#[derive(Debug, Serialize)]
-struct Schedule {
-    plan: String,
-    /// What a complaint about its mails ends.
-    stream: String,
-    closes: String,
-    zones: Vec<InZone>,
-}
-
-#[derive(Debug, Serialize)]
-struct InZone {
-    zone: String,
-    /// Local, with the offset.
-    next: Vec<String>,
-}
-
-fn schedule(plan: &Plan, now: Millis) -> Schedule {
-    // What follows another plan has no hour of its own to show, and no more has a window that closes after a while.
-    let zones = match (&plan.close, &plan.follows) {
-        (Close::Calendar { at, on, zone, .. }, None) => {
-            let zones = match zone {
-                ZoneRule::Person => ZONES.to_vec(),
-                ZoneRule::Fixed(zone) => vec![zone.as_str()],
-            };
-            zones.into_iter().map(|name| in_zone(name, *at, *on, now)).collect()
-        }
-        _ => Vec::new(),
-    };
-    let closes = match &plan.follows {
-        Some(Follows { plans, wait_ms }) => {
-            let names: Vec<String> = plans.iter().map(|plan| format!("`{plan}`")).collect();
-            let (wait, names) = (length(*wait_ms), names.join(" or "));
-            format!("{wait} after a message of {names} was delivered, if the person has not come by then")
-        }
-        None => closes(&plan.close),
-    };
-    let closes = [vec![closes], paced(plan)].concat().join("; ");
-    Schedule { plan: plan.name.to_string(), stream: plan.stream.to_string(), closes, zones }
-}
-
-/// What `close` says, after "the plan closes".
-fn closes(close: &Close) -> String {
-    match close {
-        Close::Calendar { at, on, zone, spread_ms, best } => {
-            let whose = match zone {
-                ZoneRule::Person => "in the person's time zone".to_owned(),
-                ZoneRule::Fixed(zone) => format!("in the time zone {zone}"),
-            };
-            let mut text = format!("every {} at {} {whose}", days(*on), time(*at));
-            if *spread_ms > 0 {
-                text += &format!(", spread over the following {}", length(*spread_ms));
-            }
-            if let Some(Hours { from, to }) = best {
-                let (from, to) = (time(*from), time(*to));
-                text += &format!(
-                    "; for a person who comes often, in the hour between {from} and {to} in which they come most"
-                );
-            }
-            text
-        }
-        Close::After { ms: 0 } => "as soon as an entry comes".to_owned(),
-        Close::After { ms } => format!("{} after its first entry", length(*ms)),
-        Close::Silence { ms, most_ms } => {
-            let (silence, most) = (length(*ms), length(*most_ms));
-            format!("when nothing has come for {silence}, and {most} after its first entry at the latest")
-        }
-        Close::Away { ms } => format!("when the person has not been seen for {}", length(*ms)),
-        Close::Before { field, ms: 0 } => format!("at the earliest `{field}` of its entries"),
-        Close::Before { field, ms } => {
-            format!("{} before the earliest `{field}` of its entries", length(*ms))
-        }
-    }
-}
-
-fn in_zone(name: &str, at: LocalTime, on: Weekdays, now: Millis) -> InZone {
-    let zone = Zones::newest().get_or_utc(Some(name));
-    let mut told = None;
-    let mut next = Vec::new();
-    for _ in 0..INSTANTS {
-        let (date, instant) = civil::next_on(now, told, at, on, &zone);
-        told = Some(date);
-        next.push(local(instant, &zone).unwrap_or_else(|| Day(date).to_string()));
-    }
-    InZone { zone: name.to_owned(), next }
-}
-
-/// `day`, or `Monday and Thursday`.
-fn days(on: Weekdays) -> String {
-    const NAMES: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-    if on == Weekdays::ALL {
-        return "day".to_owned();
-    }
-    let days = NAMES.into_iter().enumerate().filter(|(day, _)| on.has(*day));
-    let days: Vec<&str> = days.map(|(_, name)| name).collect();
-    match &days[..] {
-        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        days => days.join(", "),
-    }
-}
-
-/// What there is beside the hour or the while, a clause for each.
-fn paced(plan: &Plan) -> Vec<String> {
-    let mut clauses = Vec::new();
-    if let Some(entries) = plan.entries {
-        clauses.push(format!("sooner, once it holds {} entries", entries.max(plan.at_least)));
-    }
-    match plan.first {
-        First::Gathered => {}
-        First::Alone => clauses.push("the first entry is told at once".to_owned()),
-        First::Both => clauses.push("the first entry is told at once, and again with the others".to_owned()),
-    }
-    if let Some(Alone { most, within_ms }) = plan.alone {
-        let few =
-            if most == 1 { "no message was".to_owned() } else { format!("fewer than {most} messages were") };
-        clauses.push(format!("at once, if {few} told in the {} before", length(within_ms)));
-    }
-    clauses.extend(plan.rest.as_ref().map(rests));
-    if plan.together {
-        clauses.push("all windows of a person close together".to_owned());
-    }
-    if plan.at_least > 1 {
-        let few = match plan.below {
-            Below::Carried => "they wait for more",
-            Below::Ended => "they are not told at all",
-        };
-        clauses.push(format!("with fewer than {} items there is no message: {few}", plan.at_least));
-    }
-    clauses
-}
-
-fn rests(rest: &Rest) -> String {
-    let mut text = format!("after a message it rests for {}", length(rest.start_ms));
-    if rest.factor > 1 {
-        text += &format!(", {} times longer after each further one in a row", rest.factor);
-    }
-    if rest.each_ms > 0 {
-        text += &format!(", {} longer with each entry that comes meanwhile", length(rest.each_ms));
-    }
-    if rest.most_ms > rest.start_ms {
-        text += &format!(", {} at most", length(rest.most_ms));
-    }
-    text
-}
-
-fn local(at: Millis, zone: &civil::Zone) -> Option<String> {
-    let at = jiff::Timestamp::from_millisecond(at.0).ok()?;
-    Some(at.to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M %:z").to_string())
-}
-
-fn print(catalogue: &Catalogue, plans: &[Schedule]) -> Result<(), Failure> {
-    let paint = say::Paint::data();
-    say::data(format!(
-        "{}: {}, {} and {}; all rendered with example data",
-        paint.with(say::BOLD, &catalogue.name),
-        so_many(catalogue.subjects.len(), "subject"),
-        so_many(catalogue.kinds.len(), "kind"),
-        so_many(plans.len(), "plan"),
-    ))?;
-    for plan in plans {
-        let stream = match plan.stream.as_str() {
-            GENERAL => String::new(),
-            stream => format!(" (stream {stream})"),
-        };
-        say::data(format!("{}{stream} closes {}", paint.with(say::BOLD, &plan.plan), plan.closes))?;
-        let rows: Vec<[String; 4]> = plan.zones.iter().map(row).collect();
-        for line in say::table(&rows) {
-            say::data(format!("  {line}"))?;
-        }
-    }
-    if plans.iter().any(|plan| !plan.zones.is_empty()) {
-        say::data(
-            "Where a zone skips a local time, the next one that exists is taken; where it has one twice, the first.",
-        )?;
-    }
-    say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;
-    Ok(())
-}
-
 /// `1 plan`, `2 plans`.
 fn so_many(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-fn time(at: LocalTime) -> String {
-    format!("{:02}:{:02}", at.hour, at.minute)
-}
-
-fn row(zone: &InZone) -> [String; 4] {
-    let next = |i: usize| zone.next.get(i).cloned().unwrap_or_default();
-    [zone.zone.clone(), next(0), next(1), next(2)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schedule_says_when_it_closes() {
-        let close = |at: (u8, u8), on: &[usize], zone: &str, spread_ms| {
-            let zone = if zone == "person" { ZoneRule::Person } else { ZoneRule::Fixed(zone.to_owned()) };
-            let at = LocalTime { hour: at.0, minute: at.1 };
-            let on = Weekdays::new(on.iter().copied()).unwrap();
-            Close::Calendar { at, on, zone, spread_ms, best: None }
-        };
-        let check = |close: Close, closes: &str, in_berlin: &[&str]| {
-            let plan = Plan::new(model::PlanName::new("p").unwrap(), model::Channel::Email, close);
-            // A Saturday.
-            let schedule = schedule(&plan, Millis::parse("2026-11-21T12:00:00Z").unwrap());
-            assert_eq!(schedule.closes, closes);
-            let berlin = schedule.zones.iter().find(|zone| zone.zone == "Europe/Berlin");
-            assert_eq!(berlin.map(|zone| zone.next.join(", ")).unwrap_or_default(), in_berlin.join(", "));
-        };
-        let daily = close((9, 0), &[0, 1, 2, 3, 4, 5, 6], "person", 20 * 60_000);
-        check(
-            daily,
-            "every day at 09:00 in the person's time zone, spread over the following 20m",
-            &["Sun 2026-11-22 09:00 +01:00", "Mon 2026-11-23 09:00 +01:00", "Tue 2026-11-24 09:00 +01:00"],
-        );
-        check(
-            close((18, 5), &[3, 0], "Europe/Berlin", 0),
-            "every Monday and Thursday at 18:05 in the time zone Europe/Berlin",
-            &["Mon 2026-11-23 18:05 +01:00", "Thu 2026-11-26 18:05 +01:00", "Mon 2026-11-30 18:05 +01:00"],
-        );
-        check(
-            close((18, 5), &[5], "person", 0),
-            "every Saturday at 18:05 in the person's time zone",
-            &["Sat 2026-11-21 18:05 +01:00", "Sat 2026-11-28 18:05 +01:00", "Sat 2026-12-05 18:05 +01:00"],
-        );
-        check(
-            close((0, 0), &[0, 2, 4], "Asia/Kolkata", 5_400_000),
-            "every Monday, Wednesday and Friday at 00:00 in the time zone Asia/Kolkata, spread over the following 1h30m",
-            &[],
-        );
-        check(Close::After { ms: 7_200_000 }, "2h after its first entry", &[]);
-        check(Close::After { ms: 93_784_000 }, "1d2h3m4s after its first entry", &[]);
-    }
-
-    const MINUTE: i64 = 60_000;
-    const HOUR: i64 = 60 * MINUTE;
-
-    /// What is said of a plan that goes at once, after a change.
-    fn check(change: impl FnOnce(&mut Plan), expected: &str) {
-        let (name, channel) = (model::PlanName::new("p").unwrap(), model::Channel::Email);
-        let mut plan = Plan::new(name, channel, Close::After { ms: 0 });
-        change(&mut plan);
-        assert_eq!(schedule(&plan, Millis(0)).closes, expected, "{plan:?}");
-    }
-
-    #[test]
-    fn what_a_plan_says_beside_is_a_sentence() {
-        let after = |ms| Close::After { ms };
-        let rest =
-            Rest { start_ms: 10 * MINUTE, factor: 1, most_ms: 10 * MINUTE, each_ms: 0, reset_ms: HOUR };
-        check(|_| (), "as soon as an entry comes");
-        check(|plan| plan.rest = Some(rest), "as soon as an entry comes; after a message it rests for 10m");
-        check(
-            |plan| plan.rest = Some(Rest { factor: 6, most_ms: 24 * HOUR, ..rest }),
-            "as soon as an entry comes; after a message it rests for 10m, 6 times longer after each further one in a row, \
-             1d at most",
-        );
-        check(
-            |plan| plan.rest = Some(Rest { each_ms: 30_000, most_ms: HOUR, ..rest }),
-            "as soon as an entry comes; after a message it rests for 10m, 30s longer with each entry that comes meanwhile, \
-             1h at most",
-        );
-        check(
-            |plan| (plan.close, plan.entries) = (after(HOUR), Some(3)),
-            "1h after its first entry; sooner, once it holds 3 entries",
-        );
-        check(
-            |plan| (plan.close, plan.entries, plan.at_least) = (after(HOUR), Some(3), 5),
-            "1h after its first entry; sooner, once it holds 5 entries; with fewer than 5 items there is no message: they \
-             wait for more",
-        );
-        check(
-            |plan| (plan.close, plan.at_least, plan.below) = (after(HOUR), 2, Below::Ended),
-            "1h after its first entry; with fewer than 2 items there is no message: they are not told at all",
-        );
-        check(
-            |plan| (plan.close, plan.first) = (after(HOUR), First::Alone),
-            "1h after its first entry; the first entry is told at once",
-        );
-        check(
-            |plan| (plan.close, plan.first) = (after(HOUR), First::Both),
-            "1h after its first entry; the first entry is told at once, and again with the others",
-        );
-        let alone = |most| Some(Alone { most, within_ms: 10 * MINUTE });
-        check(
-            |plan| (plan.close, plan.alone) = (after(HOUR), alone(1)),
-            "1h after its first entry; at once, if no message was told in the 10m before",
-        );
-        check(
-            |plan| (plan.close, plan.alone, plan.together) = (after(HOUR), alone(3), true),
-            "1h after its first entry; at once, if fewer than 3 messages were told in the 10m before; all windows of a \
-             person close together",
-        );
-    }
-
-    #[test]
-    fn every_way_to_close_is_a_sentence() {
-        check(
-            |plan| plan.close = Close::Silence { ms: 5 * MINUTE, most_ms: HOUR },
-            "when nothing has come for 5m, and 1h after its first entry at the latest",
-        );
-        check(|plan| plan.close = Close::Away { ms: HOUR }, "when the person has not been seen for 1h");
-        let before = |ms| Close::Before { field: "starts".to_owned(), ms };
-        check(|plan| plan.close = before(0), "at the earliest `starts` of its entries");
-        check(|plan| plan.close = before(HOUR), "1h before the earliest `starts` of its entries");
-        let best = Hours::parse("07:00-22:00");
-        check(
-            |plan| {
-                let (at, on) = (LocalTime { hour: 9, minute: 0 }, Weekdays::ALL);
-                plan.close = Close::Calendar { at, on, zone: ZoneRule::Person, spread_ms: 0, best };
-            },
-            "every day at 09:00 in the person's time zone; for a person who comes often, in the hour between 07:00 and \
-             22:00 in which they come most",
-        );
-        let plans = ["now", "nudge"].map(|name| model::PlanName::new(name).unwrap()).to_vec();
-        check(
-            |plan| plan.follows = Some(Follows { plans: plans.clone(), wait_ms: 10 * MINUTE }),
-            "10m after a message of `now` or `nudge` was delivered, if the person has not come by then",
-        );
-    }
 }

@@ -17,7 +17,9 @@ use axum::{
 use catalogue::Catalogue;
 use courier::outbox::Outbox;
 use ingest::{Paths, Trouble};
-use model::{Day, Millis, Person, PlanName, SubjectRef, Tenant, civil::Zones, partition::Partitions};
+use model::{
+    Channel, Day, Millis, Person, PlanName, SubjectRef, Tenant, civil::Zones, partition::Partitions,
+};
 use runtime::{Clock, retry};
 use secrecy::SecretString;
 use sender::Returns;
@@ -385,8 +387,9 @@ impl World for Scene<'_> {
         let mut entries = Vec::new();
         for entry in days.into_iter().rev().flat_map(|day| day.entries) {
             let at = Millis::parse(&entry.occurred).context("an entry without a time")?;
-            let fates: Vec<String> = entry.fates.into_iter().map(|fate| fate.fate).collect();
-            entries.push(Entry { at, subject: entry.subject, fate: fates.join(", ") });
+            let fate = |one: days::OneFate| Some((Channel::parse(&one.channel)?, one.fate));
+            let fates = entry.fates.into_iter().filter_map(fate).collect();
+            entries.push(Entry { at, subject: entry.subject, fates });
         }
         Ok(entries)
     }
