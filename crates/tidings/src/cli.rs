@@ -27,7 +27,7 @@ mod unknown;
 #[cfg(test)]
 mod tests;
 
-pub use check::Check;
+pub use check::{Check, Init};
 pub use erase::ErasePerson;
 pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
@@ -54,7 +54,9 @@ Configuration: defaults, then the file, then the environment (TIDINGS_DATA_DIR, 
 standard error. Colours only on a terminal, and never with NO_COLOR.
 
 Begin with:
-  tidings up --catalogue examples/gallery --demo
+  tidings init shop
+  tidings check shop
+  tidings up --catalogue shop --demo
 and open the address that it prints.";
 
 const ABOUT: &str = "Tidings turns model-change events into the few messages that people want.";
@@ -111,6 +113,9 @@ pub struct Shared {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Make a folder with a small catalogue that works, to be changed into your own
+    #[command(after_help = check::INIT)]
+    Init(Init),
     /// Run the whole house in this process, with its page
     #[command(after_help = UP)]
     Up(Up),

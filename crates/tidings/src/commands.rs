@@ -17,6 +17,7 @@ mod days;
 mod erase;
 mod explain;
 mod hooks;
+mod init;
 mod live;
 mod mail;
 mod migrate;
@@ -77,6 +78,7 @@ pub fn main() -> Result<(), Failure> {
 
 fn run(command: Command, config: Config, out: Out) -> Result<(), Failure> {
     match command {
+        Command::Init(init) => init::run(&init, out),
         Command::Up(_) => up::run(config, out),
         Command::Run(run) => run::run(config, &run, out),
         Command::Migrate(migrate) => migrate::run(&config, &migrate, out),

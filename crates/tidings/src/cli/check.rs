@@ -1,8 +1,15 @@
-//! What whoever writes a catalogue asks for: whether it works.
+//! What whoever writes a catalogue asks for: a folder to begin with, and whether it works.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+
+pub const INIT: &str = "\
+The folder is called like the catalogue. It holds a catalogue of a library, a mail for phones and desks, in light and \
+dark, its plain text, and two scenarios; change them into your own. Nothing that is there is written over.
+
+Example:
+  tidings init shop";
 
 pub const CHECK: &str = "\
 Every problem is printed with file, line and column. A catalogue without any is rendered with example data, and the \
@@ -14,6 +21,13 @@ Examples:
   tidings check examples/gallery
   tidings check examples/gallery --only sunday --trace
   tidings check examples/gallery --watch";
+
+#[derive(Debug, Args)]
+pub struct Init {
+    /// The folder that is made
+    #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
 
 #[derive(Debug, Args)]
 pub struct Check {

@@ -1,0 +1,127 @@
+//! `init` and `check` as whoever writes a catalogue meets them: the real program in a folder of their own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+/// How long one look at a catalogue may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn command(dir: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command.args(line.split_whitespace()).current_dir(dir).env_clear();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn said(dir: &Path, line: &str) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command(dir, line).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+fn shop() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, why) = said(dir.path(), "init shop");
+    assert_eq!((code, why.as_str()), (0, ""), "{out}");
+    // What it says to do next can be done.
+    assert!(out.contains("tidings check shop\n") || out.contains("tidings check shop "), "{out}");
+    dir
+}
+
+#[test]
+fn a_new_catalogue_is_green_and_nothing_more_is_said() {
+    let dir = shop();
+    let (code, out, why) = said(dir.path(), "check shop");
+    let expected = "\
+shop: 3 subjects, 2 kinds and 1 plan; all rendered with example data
+morning closes every day at 09:00 in the person's time zone
+no problems in the catalogue
+ok shop/scenarios/one-mail-in-the-morning.txt Everything that is new of an author somebody follows comes in one mail, \
+at nine in their own morning.
+ok shop/scenarios/only-what-is-still-true.txt What is not true any more in the morning is left out, and so is what \
+somebody has seen or does not follow any more.
+2 of 2 scenarios passed
+";
+    assert_eq!((code, out.as_str(), why.as_str()), (0, expected, ""));
+    let (code, _, why) = said(dir.path(), "init shop");
+    assert_eq!((code, why.contains("is not empty")), (3, true), "{why}");
+}
+
+#[test]
+fn some_scenarios_are_played_with_all_that_happens() {
+    let dir = shop();
+    let (code, out, _) = said(dir.path(), "check shop --only still --trace");
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("1 of 1 scenario passed") && !out.contains("one-mail-in-the-morning"), "{out}");
+    assert!(out.contains("\n  mon 2026-01-05 20:00:00  withdraw book:1\n"), "{out}");
+    assert!(out.contains("ann's entry about book:1: no longer true (mail)"), "{out}");
+    let (code, _, why) = said(dir.path(), "check shop --only snow");
+    assert_eq!((code, why.contains("`only-what-is-still-true`")), (3, true), "{why}");
+    let (_, out, _) = said(dir.path(), "check shop --verbose");
+    assert!(out.contains("\n  Asia/Kolkata"), "{out}");
+    let (_, out, _) = said(dir.path(), "check shop --json");
+    assert!(out.contains("Asia/Kolkata") && !out.contains("withdraw book:1"), "{out}");
+    let (_, out, _) = said(dir.path(), "check shop --json --trace");
+    assert!(out.contains("withdraw book:1"), "{out}");
+}
+
+/// A check that goes on, and its lines as they come.
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watching {
+    fn begin(dir: &Path, line: &str) -> Self {
+        let mut child = command(dir, line).spawn().unwrap();
+        let (to, lines) = mpsc::sync_channel(1_000);
+        let streams: [Box<dyn std::io::Read + Send>; 2] =
+            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        for stream in streams {
+            let to = to.clone();
+            thread::spawn(move || {
+                BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| to.send(line))
+            });
+        }
+        Self { child, lines }
+    }
+
+    /// Waits for a line with each of these, in any order, for the two streams have none.
+    fn says(&self, wanted: &[&str]) {
+        let mut missing = wanted.to_vec();
+        let mut heard = Vec::new();
+        while !missing.is_empty() {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("{missing:?} was not said, but {heard:#?}"));
+            missing.retain(|part| !line.contains(part));
+            heard.push(line);
+        }
+    }
+}
+
+#[test]
+fn a_changed_file_is_checked_again_until_somebody_ends_it() {
+    let dir = shop();
+    let mut watching = Watching::begin(dir.path(), "check shop --watch");
+    watching.says(&["2 of 2 scenarios passed", "waiting for a change in shop"]);
+    let file = dir.path().join("shop/catalogue.yaml");
+    let good = fs::read_to_string(&file).unwrap();
+    fs::write(&file, good.replacen("subject.available", "subject.availabel", 1)).unwrap();
+    watching.says(&["catalogue.yaml has changed", "did you mean `available`?", "waiting for a change"]);
+    fs::write(&file, good).unwrap();
+    watching.says(&["2 of 2 scenarios passed", "waiting for a change"]);
+    let pid = watching.child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert_eq!(watching.child.wait().unwrap().code(), Some(0));
+}
