@@ -62,7 +62,7 @@ pub use row::{BadRow, Row, RowChange, Said};
 pub use sources::{Format, PROFILE_FIELDS, SourceDef, Telling, Tells};
 pub use state::{BadField, NoPlace, place};
 pub use subjects::{FieldType, SubjectType};
-pub use units::{is_web_url, length};
+pub use units::{duration_ms, is_web_url, length};
 
 /// A catalogue that has been checked.
 #[derive(Clone, PartialEq, Debug)]

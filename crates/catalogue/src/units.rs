@@ -3,7 +3,7 @@
 const SECOND_MS: i64 = 1_000;
 
 /// `20m`, `7d`, `1h30m`: whole numbers, the greater unit first, none twice.
-pub(crate) fn duration_ms(text: &str) -> Option<i64> {
+pub fn duration_ms(text: &str) -> Option<i64> {
     let mut rest = text;
     let mut sum: i64 = 0;
     let mut last = i64::MAX;

@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod check;
+mod clock;
 mod erase;
 mod hooks;
 mod mail;
@@ -28,6 +29,7 @@ mod unknown;
 mod tests;
 
 pub use check::{Check, Init};
+pub use clock::{Clock, Device};
 pub use erase::ErasePerson;
 pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
@@ -143,6 +145,9 @@ pub enum Command {
     /// Set fields of a person's profile
     #[command(after_help = tell::PERSON)]
     Person(Person),
+    /// List the devices on which pushes reach a person, add one or take it away
+    #[command(after_help = clock::DEVICE)]
+    Device(Device),
     /// Say what a person did with entries: read or cleared them
     #[command(after_help = tell::FEEDBACK)]
     Feedback(Feedback),
@@ -197,6 +202,9 @@ pub enum Command {
     /// List messages of which nobody can say whether they went out
     #[command(after_help = unknown::UNKNOWN)]
     Unknown(Unknown),
+    /// Show a demo's clock, or move it forward, so that what is due by then is done
+    #[command(after_help = clock::CLOCK)]
+    Clock(Clock),
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = check::CHECK)]
     Check(Check),

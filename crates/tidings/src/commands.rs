@@ -13,7 +13,9 @@ use crate::{
 mod archive;
 mod bench;
 mod check;
+mod clock;
 mod days;
+mod device;
 mod erase;
 mod explain;
 mod hooks;
@@ -88,6 +90,7 @@ fn run(command: Command, config: Config, out: Out) -> Result<(), Failure> {
         Command::Mute(mute) => tell::mute(&config, &mute, "tidings.mute", out),
         Command::Unmute(mute) => tell::mute(&config, &mute, "tidings.unmute", out),
         Command::Person(person) => tell::person(&config, &person, out),
+        Command::Device(device) => device::run(&config, &device, out),
         Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),
         Command::Days(days) => days::run(&config, &days, out),
         Command::Windows(asked) => windows::run(&config, &asked, out),
@@ -106,6 +109,7 @@ fn run(command: Command, config: Config, out: Out) -> Result<(), Failure> {
         Command::Suppressions(asked) => suppressions::run(&config, &asked, out),
         Command::Erase(asked) => erase::run(&config, &asked, out),
         Command::Unknown(asked) => unknown::run(&config, &asked, out),
+        Command::Clock(asked) => clock::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
         Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),

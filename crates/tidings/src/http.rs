@@ -21,6 +21,7 @@ mod admin;
 mod archive;
 mod chart;
 mod clock;
+mod devices;
 mod entries;
 mod erase;
 mod explain;

@@ -6,7 +6,7 @@
 //! the directory on which it stands, [`engines`] are the engines it has by its configuration, and [`home`] opens
 //! and closes all of that together. [`config`] is what
 //! can be set, [`cli`] the command line, [`commands`] what each command does; those that talk to a running
-//! house go through [`client`] and [`feed`]. [`days`], [`entries`], [`open`], [`preview`], [`shares`], [`unknown`] and [`quarantine`]
+//! house go through [`client`] and [`feed`]. [`days`], [`devices`], [`entries`], [`open`], [`preview`], [`shares`], [`unknown`] and [`quarantine`]
 //! are views that the command line, the page and clients have in common. [`erase`] forgets a person. `sink` takes mails for
 //! whoever tries them out. [`say`] writes, [`failure`] knows the exit codes.
 
@@ -19,6 +19,7 @@ pub mod live;
 pub mod archive;
 pub mod datadir;
 pub mod days;
+pub mod devices;
 mod disks;
 pub mod entries;
 pub mod erase;

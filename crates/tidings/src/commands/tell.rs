@@ -96,6 +96,11 @@ pub fn person(config: &Config, asked: &cli::Person, out: Out) -> Result<(), Fail
     one(&find(config)?, "/admin/v1/facts", &ours("tidings.profile", data)?, out)
 }
 
+/// `tidings device`: one is added, or taken away.
+pub fn device(config: &Config, data: Value, out: Out) -> Result<(), Failure> {
+    one(&find(config)?, "/admin/v1/facts", &ours("tidings.device", data)?, out)
+}
+
 /// `tidings feedback`.
 pub fn feedback(config: &Config, asked: &cli::Feedback, out: Out) -> Result<(), Failure> {
     let data = json!({"person": asked.person, "entries": asked.entries});

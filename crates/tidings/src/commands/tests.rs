@@ -28,6 +28,9 @@ fn a_house_answers_for_its_own_tenant_alone() {
         "unmute ann --kind k",
         "person ann zone=UTC",
         "feedback read ann e1",
+        "device ann",
+        "device ann phone ios t",
+        "device ann phone --remove",
         "days ann",
         "windows ann",
         "windows ann --release p",
@@ -55,7 +58,9 @@ fn a_house_answers_for_its_own_tenant_alone() {
         assert!(failure.to_string().starts_with("process 7 should answer"), "{line}: {failure}");
     }
     // What is about the house is about all tenants in it.
-    for line in ["quarantine list", "state list", "archive --before 2026-01-05 --out f"] {
+    for line in
+        ["quarantine list", "state list", "clock", "clock --by 2h", "archive --before 2026-01-05 --out f"]
+    {
         let failure = asked(&format!("{line} --tenant other"));
         assert!(failure.to_string().starts_with("process 7 should answer"), "{line}: {failure}");
     }

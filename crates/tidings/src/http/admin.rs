@@ -21,8 +21,8 @@ use topic::NewRecord;
 use wire::topics;
 
 use super::{
-    App, Oops, Shared, archive, clock, erase, explain, open, preview, release, replay, shares, state,
-    suppressions, unknown,
+    App, Oops, Shared, archive, clock, devices, erase, explain, open, preview, release, replay, shares,
+    state, suppressions, unknown,
 };
 use crate::{
     days,
@@ -44,6 +44,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/admin/preview", get(preview::told))
         .route("/admin/release", post(release::release))
         .route("/admin/replay", post(replay::order))
+        .route("/admin/devices", get(devices::list))
         .route("/admin/suppressions", get(suppressions::list).post(suppressions::lift))
         .route("/admin/erase", get(erase::look).post(erase::begin))
         .route("/admin/unknown", get(unknown::list))
@@ -124,22 +125,37 @@ async fn list(State(app): Shared) -> Result<Response, Oops> {
     Ok(Json(quarantine::list(&*app.house.engines().topics).await?).into_response())
 }
 
-async fn now(State(app): Shared) -> Response {
+async fn now(State(app): Shared) -> Result<Response, Oops> {
     let ahead_ms = app.clock.clock().ahead();
-    Json(json!({"now": app.now().to_string(), "ahead_ms": ahead_ms, "demo": app.is_demo})).into_response()
+    let due = clock::next_due(&app).await?.map(|due| due.to_string());
+    let clock = json!({"now": app.now().to_string(), "ahead_ms": ahead_ms, "demo": app.is_demo, "due": due});
+    Ok(Json(clock).into_response())
 }
 
+/// One of the two.
 #[derive(Deserialize)]
 struct Jump {
     /// `hour`, `day`, `week`, `morning` or `due`.
-    to: String,
+    to: Option<String>,
+    by_ms: Option<i64>,
 }
 
 async fn jump(State(app): Shared, Json(asked): Json<Jump>) -> Result<Response, Oops> {
     if !app.is_demo {
-        return Ok(refuse(StatusCode::FORBIDDEN, "only a demo has a clock that can be moved"));
+        let why = "only a demo has a clock that can be moved: start it with `tidings up --demo`";
+        return Ok(refuse(StatusCode::FORBIDDEN, why));
     }
-    Ok(match clock::move_to(&app, &asked.to).await? {
+    let to = match (&asked.to, asked.by_ms) {
+        (Some(to), None) => clock::To::Instant(to),
+        (None, Some(ms @ 0..=clock::JUMP_MS_MAX)) => clock::To::Ahead { ms },
+        (None, Some(_)) => {
+            let most = catalogue::length(clock::JUMP_MS_MAX);
+            let why = format!("the clock moves forward only, and at most {most} at once");
+            return Ok(refuse(StatusCode::BAD_REQUEST, why));
+        }
+        _ => return Ok(refuse(StatusCode::BAD_REQUEST, "it is `to` or `by_ms`, one of the two")),
+    };
+    Ok(match clock::move_to(&app, to).await? {
         Some(settled) => Json(json!({"now": app.now().to_string(), "settled": settled})).into_response(),
         None => {
             let why = "there is no such instant: it is hour, day, week, morning or due";

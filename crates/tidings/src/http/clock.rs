@@ -27,7 +27,7 @@ use super::{
 const HOUR_MS: i64 = 3_600_000;
 const WEEK_MS: i64 = 7 * DAY_MS;
 /// One jump at most: longer than any window, shorter than the life of a day.
-const JUMP_MS_MAX: i64 = 8 * DAY_MS;
+pub const JUMP_MS_MAX: i64 = 8 * DAY_MS;
 /// When whoever lives by UTC has had the mail of nine o'clock, also if it spreads over some minutes.
 const MORNING: LocalTime = LocalTime { hour: 9, minute: 30 };
 
@@ -72,26 +72,41 @@ async fn jump(State(app): Shared, form: Result<Form<Move>, FormRejection>) -> Re
         return Ok(app.saying(StatusCode::FORBIDDEN, "Time takes its time", text));
     }
     let back = if asked.from == "/" { "/" } else { "/clock" };
-    Ok(match move_to(&app, &asked.to).await? {
+    Ok(match move_to(&app, To::Instant(&asked.to)).await? {
         Some(true) => page::go(&format!("{back}?done=moved")),
         Some(false) => page::go(&format!("{back}?done=moving")),
         None => app.saying(StatusCode::BAD_REQUEST, "When?", "There is no such instant to go to."),
     })
 }
 
-/// Moves the clock to a named instant; says whether the house came to rest there, or nothing if there is
-/// no instant of that name. Only for a demo.
-pub async fn move_to(app: &App, to: &str) -> anyhow::Result<Option<bool>> {
+/// Where the clock goes.
+#[derive(Clone, Copy, Debug)]
+pub enum To<'a> {
+    /// A named instant.
+    Instant(&'a str),
+    /// So far from now.
+    Ahead { ms: i64 },
+}
+
+/// When something is due next.
+pub async fn next_due(app: &App) -> anyhow::Result<Option<Millis>> {
+    Ok(windows::everybody(&*app.house.engines().topics).await?.next_due())
+}
+
+/// Moves the clock; says whether the house came to rest there, or nothing if there is no instant of that name.
+/// Only for a demo.
+pub async fn move_to(app: &App, to: To<'_>) -> anyhow::Result<Option<bool>> {
     // Otherwise a window that is about to open could be jumped over.
     app.rest().await;
     let now = app.now();
     let to = match to {
-        "hour" => now.plus(HOUR_MS),
-        "day" => now.plus(DAY_MS),
-        "week" => now.plus(WEEK_MS),
-        "morning" => next_morning(now),
-        "due" => windows::everybody(&*app.house.engines().topics).await?.next_due().unwrap_or(now),
-        _ => return Ok(None),
+        To::Instant("hour") => now.plus(HOUR_MS),
+        To::Instant("day") => now.plus(DAY_MS),
+        To::Instant("week") => now.plus(WEEK_MS),
+        To::Instant("morning") => next_morning(now),
+        To::Instant("due") => next_due(app).await?.unwrap_or(now),
+        To::Instant(_) => return Ok(None),
+        To::Ahead { ms } => now.plus(ms),
     };
     let ms = to.since(now).clamp(0, JUMP_MS_MAX);
     let clock = app.clock.clone();

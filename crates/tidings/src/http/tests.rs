@@ -421,8 +421,32 @@ async fn an_operator_moves_the_demos_clock_too() {
     let moved = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "week"}"#).await;
     assert!(moved.text.contains("\"settled\":true"), "{}", moved.text);
     assert!(door.app.now().since(before) >= 8 * 86_400_000);
-    let nowhere = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "yesterday"}"#).await;
-    assert_eq!(nowhere.status, StatusCode::BAD_REQUEST);
+    let before = door.app.now();
+    let moved = door.ask(Method::POST, "/admin/clock", &lines, r#"{"by_ms": 7200000}"#).await;
+    assert!(moved.text.contains("\"settled\":true"), "{}", moved.text);
+    assert!((7_200_000..7_260_000).contains(&door.app.now().since(before)));
+    for nowhere in [
+        r#"{"to": "yesterday"}"#,
+        r#"{"by_ms": -1}"#,
+        r#"{"by_ms": 691200001}"#,
+        r#"{}"#,
+        r#"{"to": "day", "by_ms": 1}"#,
+    ] {
+        let answer = door.ask(Method::POST, "/admin/clock", &lines, nowhere).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{nowhere}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_demos_clock_moves() {
+    let door = door(false, false).await;
+    let bearer = door.bearer();
+    let lines = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let answer = door.ask(Method::POST, "/admin/clock", &lines, r#"{"to": "day"}"#).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    assert!(answer.text.contains("tidings up --demo"), "{}", answer.text);
+    let shown = door.ask(Method::GET, "/admin/clock", &lines, "").await;
+    assert!(shown.text.contains("\"demo\":false") && shown.text.contains("\"due\":null"), "{}", shown.text);
 }
 
 #[tokio::test]

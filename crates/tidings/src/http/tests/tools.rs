@@ -54,6 +54,7 @@ async fn only_who_shows_the_token_is_served() {
         (Method::GET, "/admin/shares?since=7d"),
         (Method::GET, "/admin/explain?person=ann&event=item:1"),
         (Method::GET, "/admin/preview?person=ann&kind=item_offered"),
+        (Method::GET, "/admin/devices?person=ann"),
         (Method::GET, "/admin/suppressions?person=ann"),
         (Method::POST, "/admin/suppressions"),
         (Method::GET, "/admin/archive"),
@@ -99,6 +100,29 @@ async fn an_event_is_explained() {
     assert_eq!(unknown.json(), json!([]));
     let nonsense = door.asked(Method::GET, "/admin/explain?person=ann&event=nonsense", "").await;
     assert_eq!(nonsense.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn devices_are_listed_without_their_tokens() {
+    let door = door(true, false).await;
+    let device = |id: &str, token: Value| {
+        json!({"id": format!("{id}{token}"), "source": "t", "type": "tidings.device",
+            "data": {"person": "ann", "device": id, "platform": "ios", "token": token}})
+    };
+    for fact in [device("phone", json!("secret-1")), device("tablet", json!("secret-2"))] {
+        let told = door.asked(Method::POST, "/admin/v1/facts", &fact.to_string()).await;
+        assert_eq!(told.status, StatusCode::ACCEPTED, "{}", told.text);
+    }
+    let gone = device("tablet", Value::Null);
+    door.asked(Method::POST, "/admin/v1/facts", &gone.to_string()).await;
+    let listed = door.asked(Method::GET, "/admin/devices?person=ann", "").await;
+    assert!(!listed.text.contains("secret"), "{}", listed.text);
+    let listed = listed.json();
+    let devices = listed["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 1, "{listed}");
+    assert_eq!((&devices[0]["device"], &devices[0]["platform"]), (&json!("phone"), &json!("ios")));
+    assert!(devices[0]["since"].as_str().unwrap().ends_with('Z'), "{listed}");
+    assert_eq!(door.asked(Method::GET, "/admin/devices?person=bob", "").await.json()["devices"], json!([]));
 }
 
 impl Door {
