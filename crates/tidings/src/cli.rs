@@ -12,6 +12,7 @@ use crate::{
 
 mod check;
 mod clock;
+mod completions;
 mod erase;
 mod hooks;
 mod mail;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use check::{Check, Init};
 pub use clock::{Clock, Device};
+pub use completions::Completions;
 pub use erase::ErasePerson;
 pub use hooks::{Hooks, HooksWhat};
 pub use mail::{Dkim, DkimWhat, NewKey, SendTest};
@@ -208,6 +210,9 @@ pub enum Command {
     /// Check a catalogue: fields, texts, templates, schedules, scenarios
     #[command(after_help = check::CHECK)]
     Check(Check),
+    /// Print what a shell needs to complete this command line
+    #[command(after_help = completions::COMPLETIONS)]
+    Completions(Completions),
     /// Measure the engines here, each figure beside a raw loop in the same run
     #[command(after_help = BENCH)]
     Bench(Bench),

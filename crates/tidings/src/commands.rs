@@ -14,6 +14,7 @@ mod archive;
 mod bench;
 mod check;
 mod clock;
+mod completions;
 mod days;
 mod device;
 mod erase;
@@ -111,6 +112,7 @@ fn run(command: Command, config: Config, out: Out) -> Result<(), Failure> {
         Command::Unknown(asked) => unknown::run(&config, &asked, out),
         Command::Clock(asked) => clock::run(&config, &asked, out),
         Command::Check(check) => check::run(&check, out),
+        Command::Completions(asked) => completions::run(&asked),
         Command::Bench(bench) => bench::run(config, &bench, out),
         Command::Config => Ok(()),
         Command::Quarantine(what) => quarantine::run(&config, what, out),

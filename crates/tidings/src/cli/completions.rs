@@ -1,0 +1,19 @@
+//! What shells complete when somebody types `tidings`.
+
+use clap::Args;
+use clap_complete::Shell;
+
+pub const COMPLETIONS: &str = "\
+The words of the command line, in the language of a shell, to the standard output.
+
+Examples:
+  tidings completions bash > ~/.local/share/bash-completion/completions/tidings
+  tidings completions zsh > ~/.zfunc/_tidings
+  tidings completions fish > ~/.config/fish/completions/tidings.fish";
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
