@@ -1,4 +1,5 @@
-//! The shape of our manifests, and that each entry of the workspace's list of dependencies is used.
+//! The shape of our manifests, that each entry of the workspace's list of dependencies is used, and that the changes
+//! begin with the version that we have.
 
 use crate::{
     manifest::{self, Line},
@@ -9,6 +10,9 @@ use crate::{
 /// What every crate takes from the workspace, by section and key.
 const SHARED: [(&str, &str); 4] =
     [("package", "version"), ("package", "edition"), ("package", "license"), ("lints", "workspace")];
+
+/// What is new, newest first.
+const CHANGES: &str = "CHANGELOG.md";
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
@@ -32,7 +36,20 @@ pub fn check(tree: &Tree) -> Vec<String> {
             found.push(at("Cargo.toml", line.number, format_args!("no crate uses {}", line.key)));
         }
     }
+    found.extend(untold(tree, root));
     found
+}
+
+/// The version is in one place; what is new in it stands first in the changes.
+fn untold(tree: &Tree, root: &str) -> Option<String> {
+    let lines = manifest::lines(root);
+    let version = lines.iter().find(|line| line.section == "workspace.package" && line.key == "version")?;
+    let version = version.value.trim_matches('"');
+    let changes = tree.files.get(CHANGES).and_then(Option::as_deref).unwrap_or_default();
+    let newest = changes.lines().find_map(|line| line.strip_prefix("## ")).unwrap_or_default();
+    let is_told = newest.split(' ').next() == Some(version);
+    (!is_told)
+        .then(|| format!("{CHANGES}: its first heading must be `## {version}`, the version in Cargo.toml"))
 }
 
 /// What a crate's manifest lacks.
