@@ -132,17 +132,20 @@ impl Judged {
         zones: &Zones,
     ) -> Self {
         let mut judged = Self::default();
+        let mut fields = note::Fields::default();
         for (index, item) in items.into_iter().enumerate() {
             let item = item.map_err(|error| Refused::new(within(&error.at, index), error.reason));
             let verdict = item.and_then(|cloud| {
                 fits(sort, &cloud.what)?;
-                admit(cloud, tenant, first_seen, catalogue, zones)
+                let strange = if sort == Sort::Change { fields.of(&cloud, catalogue) } else { Vec::new() };
+                Ok((admit(cloud, tenant, first_seen, catalogue, zones)?, strange))
             });
             match verdict {
-                Ok(admitted) => {
-                    if let Admitted::Change(change) = &admitted
-                        && let Some(note) = note::of(change, catalogue)
-                    {
+                Ok((admitted, mut notes)) => {
+                    if let Admitted::Change(change) = &admitted {
+                        notes.extend(note::of(change, catalogue));
+                    }
+                    for note in notes {
                         judged.notes.entry(note).or_insert(index);
                     }
                     judged.admitted.push(admitted);

@@ -45,6 +45,9 @@ pub const BUSY_RETRY_SECS: u32 = 1;
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// Entries that one piece of feedback names.
 pub const FEEDBACK_ENTRIES_MAX: usize = 200;
+/// Names of fields that nobody declared, in one body, that are compared with those that are; and bytes of one.
+pub const STRANGE_FIELDS_MAX: usize = 100;
+pub const STRANGE_NAME_BYTES_MAX: usize = 64;
 /// Subjects of one change, persons that it lists, and persons times subjects.
 pub const SUBJECTS_MAX: usize = 100;
 pub const PERSONS_MAX: usize = 5_000;

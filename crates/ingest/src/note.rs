@@ -1,21 +1,28 @@
 //! Notes: what was accepted and is probably not what was meant.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use catalogue::{
     Audience, Catalogue, KindDef,
     problem::{did_you_mean, nearest},
 };
+use wire::Cloud;
 
-use crate::change::Change;
+use crate::{
+    admit::quoted,
+    change::Change,
+    config::{STRANGE_FIELDS_MAX, STRANGE_NAME_BYTES_MAX},
+};
 
-/// Why a change tells nobody, or fewer than it could.
+/// Why a change tells nobody, or fewer than it could, or less than it says.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Note {
     /// No kind is told on it, and which name was probably meant.
     NoKind { what: String, help: String },
     /// A kind is told to the persons whom the change lists, and there are none.
     NobodyListed { what: String },
+    /// No such field is declared, and which one was probably meant.
+    NoField { field: String, help: String },
 }
 
 impl fmt::Display for Note {
@@ -26,7 +33,40 @@ impl fmt::Display for Note {
                 let why = "no persons are listed, so kinds told to listed persons tell nobody";
                 write!(f, "`{what}`: {why}")
             }
+            Self::NoField { field, help } => write!(f, "the field `{field}` is not known; {help}"),
         }
+    }
+}
+
+/// Looks for fields that are near to a declared one. Services send much that is none of our business, the same in each
+/// change: each name is looked at once.
+#[derive(Debug, Default)]
+pub struct Fields {
+    looked_at: BTreeSet<(String, String)>,
+}
+
+impl Fields {
+    /// The notes on what a change states, as it came.
+    pub fn of(&mut self, cloud: &Cloud, catalogue: &Catalogue) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for subject in cloud.subject.iter().chain(&cloud.subjects) {
+            let kind = subject.split(':').next().unwrap_or_default();
+            let Some(declared) = catalogue.subjects.get(kind) else { continue };
+            let strange = cloud.data.keys().filter(|name| !declared.fields.contains_key(*name));
+            for name in strange.filter(|name| name.len() <= STRANGE_NAME_BYTES_MAX) {
+                let known = (kind.to_owned(), name.clone());
+                if self.looked_at.len() >= STRANGE_FIELDS_MAX || !self.looked_at.insert(known) {
+                    continue;
+                }
+                let near = nearest(name, declared.fields.keys().map(String::as_str));
+                // Who says both means two things.
+                if let Some(near) = near.filter(|near| !cloud.data.contains_key(*near)) {
+                    let help = format!("did you mean `{near}`?");
+                    notes.push(Note::NoField { field: quoted(name), help });
+                }
+            }
+        }
+        notes
     }
 }
 

@@ -262,6 +262,40 @@ fn a_piece_is_not_much_longer_written_out() {
 }
 
 #[tokio::test]
+async fn a_slip_in_the_name_of_a_field_is_noted() {
+    let house = House::new().await;
+    let router = house.router();
+    let check = async |bodies: &[&str], notes: &[(usize, &str, &str)]| {
+        let one = |body: &&str| event("work.published", &format!(r#""subject":"work:1",{body}"#));
+        let body = bodies.iter().map(one).collect::<Vec<_>>().join("\n");
+        let (status, said) = post(&router, "/v1/changes", &[], body).await;
+        let mut expected = json!({"accepted": bodies.len(), "rejected": []});
+        if !notes.is_empty() {
+            let note = |(index, field, meant): &(usize, &str, &str)| {
+                let note = format!("the field `{field}` is not known; did you mean `{meant}`?");
+                json!({"index": index, "note": note})
+            };
+            expected["notes"] = notes.iter().map(note).collect();
+        }
+        assert_eq!((status, said), (202, expected.to_string()), "{bodies:?}");
+    };
+    check(&[r#""data":{"titel":"Moon"}"#], &[(0, "titel", "title")]).await;
+    check(&[r#""data":{"Title":"Moon"}"#], &[(0, "Title", "title")]).await;
+    // Each slip is noted once.
+    let bodies = [r#""data":{"title":"Moon"}"#, r#""data":{"titel":"Moon"}"#, r#""data":{"titel":"Sun"}"#];
+    check(&bodies, &[(1, "titel", "title")]).await;
+    // What is near to nothing is another's; who says both means two things.
+    check(&[r#""data":{"warehouse":7}"#], &[]).await;
+    check(&[r#""data":{"title":"Moon","titles":"Moons"}"#], &[]).await;
+    // So much is looked at, and no more.
+    let many: Vec<String> = (0..200).map(|n| format!(r#""titel{n}":1"#)).collect();
+    let body = event("work.published", &format!(r#""subject":"work:1","data":{{{}}}"#, many.join(",")));
+    let said: serde_json::Value =
+        serde_json::from_str(&post(&router, "/v1/changes", &[], body).await.1).unwrap();
+    assert!(said["notes"].as_array().is_none_or(|notes| notes.len() <= 100), "{said}");
+}
+
+#[tokio::test]
 async fn a_slip_in_the_name_of_an_event_is_noted() {
     let house = House::new().await;
     let router = house.router();
