@@ -8,7 +8,7 @@
 //!
 //! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
-//! [`row`] is what a source makes of a record. [`mod@never`] refuses plans that say what can never come to pass.
+//! [`row`] is what a source makes of a record. [`mod@never`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
 //! [`example`] makes data up for checks.
@@ -29,6 +29,7 @@ pub mod limits;
 mod load;
 mod mails;
 mod never;
+mod notes;
 mod pace;
 mod plans;
 pub mod problem;

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 mod follows;
+mod notes;
 mod paces;
 mod slips;
 mod sources;

@@ -43,7 +43,7 @@ pub struct Ask {
 #[derive(Debug)]
 pub struct Found {
     pub catalogue: Catalogue,
-    pub notes: Vec<String>,
+    pub notes: Vec<Problem>,
     pub played: Vec<Played>,
 }
 
@@ -70,8 +70,9 @@ pub enum Stopped {
 pub fn look(dir: &Path, ask: &Ask) -> Result<Found, Stopped> {
     let catalogue = Catalogue::load(dir).map_err(Stopped::Problems)?;
     Renderer::check(&catalogue).settle().map_err(Stopped::Problems)?;
+    let notes = catalogue.notes();
     let played = play(&dir.join(SCENARIOS), ask).map_err(Stopped::Failure)?;
-    Ok(Found { catalogue, notes: Vec::new(), played })
+    Ok(Found { catalogue, notes, played })
 }
 
 /// Checks a catalogue and says what was found.
@@ -161,6 +162,7 @@ fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::
         one
     };
     let scenarios: Vec<_> = played.iter().map(scenario).collect();
+    let notes: Vec<_> = notes.iter().map(problem_in_json).collect();
     json!({
         "catalogue": catalogue.name,
         "problems": [],
@@ -218,17 +220,18 @@ fn print_played(all: &[Played], with_traces: bool) -> Result<(), Failure> {
 
 fn refuse(problems: &Problems, out: Out) -> Result<(), Failure> {
     if out.json {
-        let one = |problem: &Problem| {
-            let Problem { file, line, column, what, help, .. } = problem;
-            json!({"file": file, "line": line, "column": column, "what": what, "help": help})
-        };
-        let problems: Vec<_> = problems.0.iter().map(one).collect();
+        let problems: Vec<_> = problems.0.iter().map(problem_in_json).collect();
         say::json(&json!({"problems": problems}))?;
     } else {
         say::talk(problems);
     }
     let n = problems.0.len();
     Err(Failure::refused(so_many(n, "problem")))
+}
+
+fn problem_in_json(problem: &Problem) -> serde_json::Value {
+    let Problem { file, line, column, what, help, .. } = problem;
+    json!({"file": file, "line": line, "column": column, "what": what, "help": help})
 }
 
 /// `1 plan`, `2 plans`.

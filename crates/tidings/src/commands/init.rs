@@ -137,7 +137,7 @@ mod tests {
         init(&dir).unwrap();
         let found = check::look(&dir, &check::Ask::default()).unwrap();
         assert_eq!(found.catalogue.name, "my-Shop_2");
-        assert_eq!(found.notes, Vec::<String>::new());
+        assert_eq!(found.notes, []);
         let passed: Vec<bool> = found.played.iter().map(|played| played.passed).collect();
         assert_eq!(passed, [true, true], "{:?}", found.played);
     }

@@ -1,0 +1,106 @@
+//! Notes: what a catalogue says that works and is probably not meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Channel, PlanName};
+
+use crate::{Catalogue, KindDef, problem::Problem};
+
+/// The name by which templates have the link that ends a plan's mails.
+const UNSUBSCRIBE: &str = "unsubscribe";
+
+impl Catalogue {
+    /// What is worth a second look, in the order of the files.
+    pub fn notes(&self) -> Vec<Problem> {
+        let mut notes = self.without_a_way_out();
+        notes.extend(self.told_elsewhere());
+        notes.sort();
+        notes
+    }
+
+    /// Files of mails that show nobody how to end them.
+    fn without_a_way_out(&self) -> Vec<Problem> {
+        let folder = self.file.rfind('/').map_or("", |at| &self.file[..=at]);
+        let mut lacking: BTreeMap<&str, Vec<&PlanName>> = BTreeMap::new();
+        for (plan, mail) in &self.mails {
+            for (file, text) in [(&mail.template_file, &mail.template), (&mail.text_file, &mail.text)] {
+                if !prints(text, UNSUBSCRIBE) {
+                    lacking.entry(file).or_default().push(plan);
+                }
+            }
+        }
+        let of_file = |(file, plans): (&str, Vec<&PlanName>)| {
+            let file = if file.starts_with(folder) { file.to_string() } else { format!("{folder}{file}") };
+            let what = format!("it has no `{{{{ {UNSUBSCRIBE} }}}}`");
+            note(
+                file,
+                1,
+                what,
+                format!("readers of {} find no link in it that ends these mails", named(plans)),
+            )
+        };
+        lacking.into_iter().map(of_file).collect()
+    }
+
+    /// Kinds that say the same to the same people on one channel, under plans of their own. An entry is told once on a
+    /// channel, so the plan that closes first takes all of it.
+    fn told_elsewhere(&self) -> Vec<Problem> {
+        let mut kinds: Vec<&KindDef> = self.kinds.values().collect();
+        kinds.sort_by_key(|kind| kind.line);
+        let mut notes = Vec::new();
+        for (number, later) in kinds.iter().enumerate() {
+            for first in kinds[..number].iter().filter(|first| is_the_same(first, later)) {
+                notes
+                    .extend(Channel::ALL.into_iter().filter_map(|channel| self.taken(first, later, channel)));
+            }
+        }
+        notes
+    }
+
+    /// The note on two kinds that have no plan of a channel in common, and each some.
+    fn taken(&self, first: &KindDef, later: &KindDef, channel: Channel) -> Option<Problem> {
+        let (theirs, own) = (self.under(first, channel), self.under(later, channel));
+        if own.is_empty() || theirs.is_empty() || !own.is_disjoint(&theirs) {
+            return None;
+        }
+        let (name, other) = (&first.name, &later.name);
+        let what = format!(
+            "`{name}` and `{other}` tell the same people of the same things on `{channel}`, and an entry is told there once: by \
+             the plan that closes first"
+        );
+        let help = format!(
+            "name {} in the `plans` of `{name}` instead, and each person has one of them",
+            named(&own)
+        );
+        Some(note(self.file.clone(), later.line, what, help))
+    }
+
+    /// The plans of a channel that a kind names.
+    fn under(&self, kind: &KindDef, channel: Channel) -> BTreeSet<PlanName> {
+        let named = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
+        named.filter(|plan| plan.channel == channel).map(|plan| plan.name.clone()).collect()
+    }
+}
+
+/// Whether what holds for one kind holds for the other.
+fn is_the_same(one: &KindDef, other: &KindDef) -> bool {
+    let holds = |kind: &KindDef| kind.holds.as_ref().map(|holds| holds.text.clone());
+    one.on == other.on && one.to == other.to && holds(one) == holds(other)
+}
+
+fn named<'a>(plans: impl IntoIterator<Item = &'a PlanName>) -> String {
+    let names: Vec<String> = plans.into_iter().map(|plan| format!("`{plan}`")).collect();
+    names.join(" and ")
+}
+
+/// Whether a tag of a template prints a value of this name.
+fn prints(template: &str, name: &str) -> bool {
+    template.split("{{").skip(1).any(|tag| {
+        let tag = tag.split("}}").next().unwrap_or_default();
+        tag.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+    })
+}
+
+fn note(file: String, line: usize, what: String, help: String) -> Problem {
+    Problem { file, line, column: 1, what, help: Some(help), excerpt: None }
+}

@@ -1,0 +1,59 @@
+//! What works and is probably not meant.
+
+use super::*;
+
+/// The notes on a catalogue with one piece of it replaced, each as `file:line: what`.
+fn notes(piece: &str, by: &str, template: &str) -> Vec<String> {
+    assert!(GOOD.matches(piece).count() == 1, "`{piece}` must be there once");
+    let catalogue =
+        parse_with(&GOOD.replace(piece, by), template).unwrap_or_else(|problems| panic!("{problems}"));
+    let said =
+        catalogue.notes().into_iter().map(|note| format!("{}:{}: {}", note.file, note.line, note.what));
+    said.filter(|said| !said.starts_with("dir/mail/daily.txt")).collect()
+}
+
+#[test]
+fn a_mail_without_a_way_out_is_noted() {
+    let missing = "dir/mail/daily.mjml:1: it has no `{{ unsubscribe }}`";
+    let with = |tag: &str| MJML.replace("</mj-body>", &format!("{tag}</mj-body>"));
+    let check = |template: &str, expected: &[&str]| {
+        assert_eq!(notes("catalogue: sample", "catalogue: sample", template), expected, "{template}");
+    };
+    check(MJML, &[missing]);
+    check(&with("{{ unsubscribe }}"), &[]);
+    check(&with(r#"{% if unsubscribe %}<a href="{{unsubscribe}}">x</a>{% endif %}"#), &[]);
+    // To ask for it shows nobody anything.
+    check(&with("{% if unsubscribe %}unsubscribe{% endif %}"), &[missing]);
+    // The text part has its own readers.
+    let texts = good().notes();
+    assert!(texts.iter().any(|note| note.file == "dir/mail/daily.txt"), "{texts:?}");
+}
+
+#[test]
+fn a_kind_that_another_plan_always_tells_is_noted() {
+    let template = MJML.replace("{{ i.subject.image }}", "{{ unsubscribe }}");
+    let weekly = r#"
+  weekly:
+    channel: email
+    close: {weekly: "09:00", on: [sun], zone: person}
+    look_back: 14d
+    from: Sample <news@example.com>
+    headline: 'New: {{ items | list(2) }}'
+    template: mail/daily.mjml
+    text: mail/daily.txt
+    sections:
+      - {title: Events, kinds: KIND, most: 5}
+"#;
+    let check = |kind: &str, expected: &[&str]| {
+        let kinds = format!("  event_week: {{like: event_near, plans: [weekly]{kind}}}\n");
+        let told = format!("{kinds}plans:{}", weekly.replace("KIND", "event_week"));
+        assert_eq!(notes("plans:\n  daily:\n", &format!("{told}  daily:\n"), &template), expected, "{kind}");
+    };
+    let noted = "dir/catalogue.yaml:24: `event_near` and `event_week` tell the same people of the same things on `email`, and \
+                 an entry is told there once: by the plan that closes first";
+    check("", &[noted]);
+    // Other things, or other people, are told by it.
+    check(", on: event.opened", &[]);
+    check(", to: everyone", &[]);
+    check(", while: subject.off", &[]);
+}
