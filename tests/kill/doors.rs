@@ -31,6 +31,21 @@ fn published(number: usize) -> String {
 }
 
 #[test]
+fn a_misspelt_fault_is_refused() {
+    let program = || std::process::Command::new(tests::binary().unwrap());
+    let refused = program().arg("config").env("TIDINGS_FAULT", "older-win").output().unwrap();
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{why}");
+    assert!(why.contains("`older-win` of TIDINGS_FAULT is no fault: did you mean `older-wins`?"), "{why}");
+    for fine in ["", "older-wins"] {
+        let dir = tempfile::tempdir().unwrap();
+        let done =
+            program().arg("config").current_dir(dir.path()).env("TIDINGS_FAULT", fine).output().unwrap();
+        assert!(done.status.success(), "{fine}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
+#[test]
 fn many_who_say_nothing_break_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let house = House::start_narrow(dir.path(), FILES).unwrap();

@@ -133,15 +133,31 @@ impl Fault {
     }
 }
 
+/// The environment variable by which a fault is planted.
+pub const VARIABLE: &str = "TIDINGS_FAULT";
+
+/// What stands in the variable and is no fault: a test that plants nothing proves nothing.
+#[cfg(feature = "faults")]
+pub fn misspelt() -> Option<String> {
+    let name = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())?;
+    Fault::ALL.into_iter().all(|fault| fault.name() != name).then_some(name)
+}
+
+/// What stands in the variable and is no fault: nobody asks, without the feature.
+#[cfg(not(feature = "faults"))]
+pub const fn misspelt() -> Option<String> {
+    None
+}
+
 /// Whether a fault is planted in this process.
 #[cfg(feature = "faults")]
 pub fn planted(fault: Fault) -> bool {
     use std::sync::OnceLock;
     static PLANTED: OnceLock<Option<Fault>> = OnceLock::new();
     let planted = PLANTED.get_or_init(|| {
-        let name = std::env::var("TIDINGS_FAULT").ok().filter(|name| !name.is_empty())?;
+        let name = std::env::var(VARIABLE).ok().filter(|name| !name.is_empty())?;
         let found = Fault::ALL.into_iter().find(|fault| fault.name() == name);
-        assert!(found.is_some(), "`{name}` of TIDINGS_FAULT is no fault that can be planted");
+        assert!(found.is_some(), "`{name}` of {VARIABLE} is no fault that can be planted");
         found
     });
     *planted == Some(fault)

@@ -1,6 +1,8 @@
 //! What each command does. They say what they find through [`crate::say`], and fail with an exit code.
 
+use catalogue::problem::{did_you_mean, one_of};
 use clap::Parser as _;
+use model::fault::{self, Fault};
 use rustix::{fs::Mode, process::umask};
 
 use crate::{
@@ -62,6 +64,11 @@ pub fn main() -> Result<(), Failure> {
             };
         }
     };
+    if let Some(name) = fault::misspelt() {
+        let names = Fault::ALL.map(Fault::name);
+        let help = did_you_mean(&name, names).unwrap_or_else(|| format!("there is {}", one_of(names)));
+        return Err(Failure::refused(format!("`{name}` of {} is no fault: {help}", fault::VARIABLE)));
+    }
     let merged = merged(&cli)?;
     if matches!(cli.command, Command::Config) {
         return show::run(&merged, Out { json: cli.shared.json });
