@@ -198,7 +198,15 @@ pub(crate) fn zone(reader: &mut Reader<'_>, node: &Node) -> Option<ZoneRule> {
     }
     let names: Vec<String> =
         jiff::tz::TimeZoneDatabase::bundled().available().map(|name| name.to_string()).collect();
-    let help = did_you_mean(text, names.iter().map(String::as_str).chain(["person"]))
+    // Most people know a zone by its city.
+    let city = |name: &&String| {
+        name.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&text.replace(' ', "_")))
+    };
+    let help = names
+        .iter()
+        .find(city)
+        .map(|name| format!("`{name}` is probably meant"))
+        .or_else(|| did_you_mean(text, names.iter().map(String::as_str).chain(["person"])))
         .unwrap_or_else(|| "a zone is `person`, or a name such as `Europe/Berlin`".to_string());
     reader.problem_with(node.at, format!("there is no time zone `{text}`"), Some(help));
     None

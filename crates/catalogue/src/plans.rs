@@ -66,8 +66,7 @@ pub(crate) fn read(reader: &mut Reader<'_>, node: &Node) -> Vec<Written> {
 }
 
 fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
-    let known = [&KEYS[..], &pace::KEYS, &holds::KEYS, &mails::KEYS, &pushes::KEYS].concat();
-    let fields = reader.fields(node, key.at, "a plan", &known)?;
+    let fields = fields(reader, key, node)?;
     let channel = fields.need(reader, "channel").and_then(|node| channel(reader, node));
     let close = fields.need(reader, "close").and_then(|node| close::read(reader, node));
     let look_back = fields.need(reader, "look_back").and_then(|node| look_back(reader, node));
@@ -131,6 +130,29 @@ fn plan(reader: &mut Reader<'_>, key: &Key, node: &Node) -> Option<Written> {
     never::in_quiet_hours(reader, &plan, place("quiet"));
     let (aims, at_least, online) = (place("close"), place("at_least"), place("online"));
     Some(Written { plan, sections: places, key_parts, aims, followed, at_least, online, words: words? })
+}
+
+/// What a plan says. Keys of another channel have a message of their own; whoever writes one that there is not is offered those
+/// of this.
+fn fields<'n>(reader: &mut Reader<'_>, key: &Key, node: &'n Node) -> Option<Fields<'n>> {
+    let shared = [&KEYS[..], &pace::KEYS, &holds::KEYS].concat();
+    let known = [&shared[..], &mails::KEYS, &pushes::KEYS].concat();
+    let (offers, offered) = match written_channel(node) {
+        Some(Channel::Email) => ("a plan of mails", [&shared[..], &mails::KEYS].concat()),
+        Some(Channel::Push) => ("a plan of pushes", [&shared[..], &pushes::KEYS].concat()),
+        Some(Channel::Hook(_)) => ("a plan of a hook", [&shared[..], &pushes::KEYS].concat()),
+        None => ("a plan", known.clone()),
+    };
+    reader.fields_of(node, key.at, "a plan", &known, (offers, &offered))
+}
+
+/// The channel that a plan names, if there is one of that name.
+fn written_channel(node: &Node) -> Option<Channel> {
+    let What::Map(map) = &node.what else { return None };
+    match &map.iter().find(|(key, _)| key.name == "channel")?.1.what {
+        What::Text(text) => Channel::parse(text),
+        _ => None,
+    }
 }
 
 /// The words that a plan's channel needs, and none of another's.

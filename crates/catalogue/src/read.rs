@@ -54,14 +54,26 @@ impl<'a> Reader<'a> {
     /// A map of which all keys are known; `at` is where to say that one is missing. An unknown key is a
     /// problem, the rest is read all the same.
     pub fn fields<'n>(&mut self, node: &'n Node, at: At, what: &str, known: &[&str]) -> Option<Fields<'n>> {
+        self.fields_of(node, at, what, known, (what, known))
+    }
+
+    /// The same where only some of the known keys are offered to whoever wrote another one.
+    pub fn fields_of<'n>(
+        &mut self,
+        node: &'n Node,
+        at: At,
+        what: &str,
+        known: &[&str],
+        (offers, offered): (&str, &[&str]),
+    ) -> Option<Fields<'n>> {
         let map = self.map(node, what)?;
         let mut meant = Vec::new();
         let mut strange = false;
         for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
-            let near = nearest(&key.name, known.iter().copied());
+            let near = nearest(&key.name, offered.iter().copied());
             let help = match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("{what} has {}", one_of(known.iter().copied())),
+                None => format!("{offers} has {}", one_of(offered.iter().copied())),
             };
             meant.extend(near.map(str::to_string));
             strange = true;

@@ -328,6 +328,24 @@ fn an_address_leads_somewhere_and_runs_nothing() {
 }
 
 #[test]
+fn a_slip_in_the_name_of_an_element_is_one_problem() {
+    for (content, expected) in [
+        (
+            "<mj-section><mj-column><mj-txt>{{ name }} {% if name %}x{% endif %}</mj-txt></mj-column></mj-section>",
+            "2:24: there is no element `<mj-txt>`; did you mean `mj-text`?",
+        ),
+        (
+            "<mj-colunm>{% if name %}<mj-text>{{ name }}</mj-text>{% endif %}</mj-colunm>",
+            "2:1: there is no element `<mj-colunm>`; did you mean `mj-column`?",
+        ),
+        ("<mj-qqqqqqqq>{{ name }}</mj-qqqqqqqq>", "2:1: there is no element `<mj-qqqqqqqq>`"),
+    ] {
+        let mjml = format!("<mjml><mj-body>\n{content}</mj-body></mjml>");
+        assert_eq!(problems(&mjml), expected, "{content}");
+    }
+}
+
+#[test]
 fn a_tag_stands_only_where_it_can() {
     let check = |mjml: &str, expected: &str| assert_eq!(problems(mjml), expected, "{mjml}");
     let body = |content: &str| format!("<mjml><mj-body>\n{content}</mj-body></mjml>");

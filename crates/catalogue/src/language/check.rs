@@ -277,7 +277,43 @@ fn too_long(text: &str, in_expression: bool) -> Option<Finding> {
     None
 }
 
+/// Statements that have an end.
+const BLOCKS: [&str; 3] = ["if", "for", "with"];
+
+/// The statement that is open where another one ends, or where the text does: the parser only says where it noticed.
+fn unclosed(text: &str) -> Option<Finding> {
+    let mut open: Vec<(&str, usize)> = Vec::new();
+    let mut begins = None;
+    for token in tokenize(text, false, minijinja::syntax::SyntaxConfig::default()) {
+        let (token, span) = token.ok()?;
+        match (token, begins.take()) {
+            (Token::BlockStart, _) => begins = Some(span.start_offset as usize),
+            (Token::Ident(word), Some(at)) if BLOCKS.contains(&word) => open.push((word, at)),
+            (Token::Ident(word), Some(_)) => {
+                let Some(ended) = word.strip_prefix("end").filter(|ended| BLOCKS.contains(ended)) else {
+                    continue;
+                };
+                match open.last() {
+                    Some((word, _)) if *word == ended => drop(open.pop()),
+                    Some(_) => break,
+                    None => return None,
+                }
+            }
+            _ => {}
+        }
+    }
+    let (word, offset) = open.pop()?;
+    let len = text.get(offset..)?.find("%}").map_or(2, |end| end + 2);
+    let help = Some(format!("write `{{% end{word} %}}` where it ends"));
+    Some(Finding { offset, len, what: format!("this `{word}` is not closed"), help })
+}
+
 fn syntax(text: &str, error: &Error) -> Finding {
+    let is_of_blocks =
+        |said: &str| said.contains("expected end of block") || said.contains("unknown statement end");
+    if let Some(finding) = error.detail().filter(|said| is_of_blocks(said)).and_then(|_| unclosed(text)) {
+        return finding;
+    }
     let range = error.range().unwrap_or_else(|| {
         let line = error.line().unwrap_or(1);
         let start = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();

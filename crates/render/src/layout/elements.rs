@@ -1,5 +1,7 @@
 //! The elements and attributes of a layout, as far as it matters where a tag stands.
 
+use catalogue::problem::{did_you_mean, nearest};
+
 /// Elements that hold other elements: between them a statement can stand, but no text.
 const CONTAINERS: [&str; 17] = [
     "mjml",
@@ -64,8 +66,12 @@ pub enum Place {
     Closed,
 }
 
-/// What the inside of an element is; HTML elements are like what they stand in.
+/// What the inside of an element is; HTML elements are like what they stand in. One that there is not is like the one that was
+/// probably meant, so that a slip is one problem and not one more for all that stands in it.
 pub fn inside(name: &str, outside: Place) -> Place {
+    if is_unknown(name) {
+        return nearest(name, known()).map_or(Place::Text, |meant| inside(meant, outside));
+    }
     if TEXTS.contains(&name) {
         Place::Text
     } else if name == "mjml" || name == "style" || OTHERS.contains(&name) || in_attributes(name) {
@@ -87,13 +93,20 @@ pub fn refused(name: &str, in_attributes: bool) -> Option<(String, Option<String
     if REFUSED.contains(&name) {
         return Some((format!("`<{name}>` has no place in a mail"), None));
     }
-    let known = || CONTAINERS.into_iter().chain(TEXTS).chain(OTHERS);
     // Within mj-attributes any element can have defaults, so only the prefix is checked everywhere.
-    if !name.starts_with("mj") || known().any(|known| known == name) || in_attributes {
+    if !is_unknown(name) || in_attributes {
         return None;
     }
-    let help = catalogue::problem::did_you_mean(name, known());
-    Some((format!("there is no element `<{name}>`"), help))
+    Some((format!("there is no element `<{name}>`"), did_you_mean(name, known())))
+}
+
+fn known() -> impl Iterator<Item = &'static str> {
+    CONTAINERS.into_iter().chain(TEXTS).chain(OTHERS)
+}
+
+/// Whether it looks like an element of MJML and is none.
+fn is_unknown(name: &str) -> bool {
+    name.starts_with("mj") && !known().any(|known| known == name) && !REFUSED.contains(&name)
 }
 
 pub fn is_void(name: &str) -> bool {
