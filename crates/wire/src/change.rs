@@ -82,7 +82,16 @@ pub fn decode(bytes: &[u8]) -> Result<Cloud, Undecodable> {
     if is_single_object(bytes) {
         return CODEC.decode::<ChangeDto<'_>>(bytes)?.cloud();
     }
-    parse(bytes).map_err(Undecodable::new)
+    parse(bytes).map_err(|error| match is_no_json(bytes) {
+        true => Undecodable::new("it is neither json nor avro"),
+        false => Undecodable::new(error),
+    })
+}
+
+/// Whether it is a text of another sort: where it stops being JSON says nothing to anybody.
+fn is_no_json(bytes: &[u8]) -> bool {
+    let text = str::from_utf8(bytes).unwrap_or("{").trim_start();
+    !text.starts_with(['{', '[', '"']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_err()
 }
 
 impl<'a> ChangeDto<'a> {

@@ -259,7 +259,16 @@ fn only_utf8_is_text() {
 fn one_change_is_one_object() {
     assert!(change::decode(b"[]").unwrap_err().reason.contains("a change is an object"));
     assert!(change::decode(format!("{{{HEAD}}}\n{{{HEAD}}}").as_bytes()).is_err());
-    assert!(change::decode(b"").is_err());
+    for neither in ["", "nonsense", " <xml/>", "- yaml: yes"] {
+        assert_eq!(
+            change::decode(neither.as_bytes()).unwrap_err().reason,
+            "it is neither json nor avro",
+            "{neither}"
+        );
+    }
+    // Where JSON is broken off is worth knowing.
+    assert!(change::decode(b"{\"id\":}").unwrap_err().reason.contains("column 7"));
+    assert!(change::decode(b"7").unwrap_err().reason.contains("a change is an object"));
 }
 
 proptest! {
