@@ -146,7 +146,7 @@ pub const KEYS: [Key; 76] = [
         Form::Secret,
         MAIL_WAYS,
         "TIDINGS_MAIL_WAYS",
-        "mail servers, an address a line: `smtp://user:password@mail.example.com:587`; mails go to the outbox unless set",
+        "mail servers, a list of addresses or one a line: `smtp://user:password@mail.example.com:587`; mails go to the outbox unless set",
     ),
     of(
         Form::Path,

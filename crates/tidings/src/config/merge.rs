@@ -153,6 +153,10 @@ impl Merge<'_> {
                 (Some(key), what) if key.form == Form::Secret => match what {
                     // A number would have lost its leading zeros by now, and then it is another secret.
                     What::Text(text) => self.secret(key.name, Ok(text), source),
+                    What::List(list) if key.name == keys::MAIL_WAYS => match lines_of(list) {
+                        Some(text) => self.secret(key.name, Ok(text), source),
+                        None => self.refuse(&source, format!("`{full}` is a list of texts: quote them")),
+                    },
                     _ => self.refuse(&source, format!("`{full}` is a text: quote it")),
                 },
                 (Some(key), what) => match as_text(key, what) {
@@ -363,6 +367,15 @@ fn as_text(key: &Key, what: What) -> Result<String, &'static str> {
         (Form::List, What::Map(_)) => Err("a list of texts"),
         (_, What::List(_) | What::Map(_)) => Err("one value"),
     }
+}
+
+/// A list of texts, a line for each; none of them has a line of its own in it.
+fn lines_of(list: Vec<Node>) -> Option<String> {
+    let text = |node: Node| match node.what {
+        What::Text(text) if !text.contains(['\n', '\r']) => Some(text),
+        _ => None,
+    };
+    Some(list.into_iter().map(text).collect::<Option<Vec<String>>>()?.join("\n"))
 }
 
 /// A map of the environment is written as in the file. What is none is not shown: it may hold a secret.

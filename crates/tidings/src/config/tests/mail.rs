@@ -23,6 +23,23 @@ fn what_is_known_of_mail_is_what_was_said() {
 }
 
 #[test]
+fn ways_may_be_a_list() {
+    let file = format!("mail:\n  ways:\n    - {WAYS}\n    - 'smtps://other.example.net'\n");
+    let named = merged(&file, &[], &[]).unwrap();
+    let expected = format!("{WAYS}\nsmtps://other.example.net");
+    assert_eq!(named.config.mail.as_ref().unwrap().ways.expose_secret(), expected);
+    assert!(shown(&named, "mail.ways").starts_with("*** (tidings.yaml:"), "{}", shown(&named, "mail.ways"));
+    for slip in
+        ["mail: {ways: [7]}", "mail: {ways: [[a]]}", "mail: {ways: {a: b}}", "mail: {ways: ['a\n\nb']}"]
+    {
+        let refused = merged(slip, &[], &[]).unwrap_err().to_string();
+        assert!(refused.contains("`mail.ways` is"), "{slip}: {refused}");
+    }
+    let refused = merged("mail: {ways: []}", &[], &[]).unwrap_err().to_string();
+    assert!(refused.contains("there is no way in it"), "{refused}");
+}
+
+#[test]
 fn what_is_wrong_about_mail_is_told_in_full() {
     let check = |file: &str, ways: &str, expected: &[&str]| {
         let environment: &[_] = if ways.is_empty() { &[] } else { &[("TIDINGS_MAIL_WAYS", ways)] };
