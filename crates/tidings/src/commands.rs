@@ -1,5 +1,7 @@
 //! What each command does. They say what they find through [`crate::say`], and fail with an exit code.
 
+use std::{io, net::SocketAddr};
+
 use catalogue::problem::{did_you_mean, one_of};
 use clap::Parser as _;
 use model::fault::{self, Fault};
@@ -153,6 +155,16 @@ fn start_log(config: &Config) -> Result<(), Failure> {
         say::talk_to_machines();
     }
     Ok(())
+}
+
+/// Why nobody can listen at an address, and by which flag it can be another one.
+fn taken(error: io::Error, at: SocketAddr, flag: &str) -> Failure {
+    if error.kind() == io::ErrorKind::AddrInUse {
+        let any = SocketAddr::new(at.ip(), 0);
+        return Failure::refused(format!("{at} is taken (by another tidings?); try {flag} {any}"));
+    }
+    let what = format!("listen on {at}; {flag} takes another address");
+    Failure::Failed(anyhow::Error::new(error).context(what))
 }
 
 /// Tells a failure to whoever watches.

@@ -92,8 +92,7 @@ async fn begin(process: Process, catalogue: Arc<Catalogue>, out: Out) -> Result<
         engines.kafka.client = client(&rooms, engines.kafka.instance.as_deref());
     }
     let listener = Listener::bind(config.listen, Limits::http()).await;
-    let listener =
-        listener.with_context(|| format!("listen on {}; --listen takes another address", config.listen))?;
+    let listener = listener.map_err(|error| super::taken(error, config.listen, "--listen"))?;
     let listens = listener.address().context("the address")?;
     say::talk(format!("opening {}", data.path().display()));
     let clock = Arc::new(DemoClock::open(data.path())?);

@@ -34,7 +34,7 @@ pub fn run(config: &Config, asked: &Asked, out: Out) -> Result<(), Failure> {
     alone(asked)?;
     super::start_log(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("start tokio")?;
-    Ok(runtime.block_on(serve(asked, out))?)
+    runtime.block_on(serve(asked, out))
 }
 
 /// Nobody who asks shows a key, so nobody else reaches it unless that is said.
@@ -52,14 +52,13 @@ fn alone(asked: &Asked) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn serve(asked: &Asked, out: Out) -> anyhow::Result<()> {
+async fn serve(asked: &Asked, out: Out) -> Result<(), Failure> {
     let stop = Shutdown::default();
     let server = SmtpServer::bind(asked.listen, NAME, BOUNDS).await;
-    let server =
-        server.with_context(|| format!("listen on {}; --listen takes another address", asked.listen))?;
+    let server = server.map_err(|error| super::taken(error, asked.listen, "--listen"))?;
     let page = Listener::bind(asked.page, Limits::http()).await;
-    let page = page.with_context(|| format!("listen on {}; --page takes another address", asked.page))?;
-    let (takes, shows) = (server.address()?, page.address()?);
+    let page = page.map_err(|error| super::taken(error, asked.page, "--page"))?;
+    let (takes, shows) = (server.address()?, page.address().context("the address")?);
     let sink = Arc::new(Sink::new(Clock::real(0)));
     let guard = Guard::new(shows, false, || random_hex(SECRET_BYTES))?;
     let way = format!("smtp+plain://{}", reachable(takes));
