@@ -137,8 +137,10 @@ impl Run<'_> {
     async fn rest(&mut self) -> anyhow::Result<()> {
         self.world.settle().await?;
         let mut mails = self.mails.news(&self.world.mails().await?).context("mails that left")?;
-        // Those of one instant have no order between persons.
-        mails.sort_by(|a, b| (&a.tenant, &a.person, &a.headline).cmp(&(&b.tenant, &b.person, &b.headline)));
+        // Those of one instant have no order between persons, nor between channels.
+        let place =
+            |mail: &Mail| (mail.tenant.clone(), mail.person.clone(), mail.headline.clone(), mail.channel);
+        mails.sort_by_cached_key(place);
         for mail in mails {
             self.note(expect::said(&mail));
             self.mails.push(self.now(), mail);
