@@ -127,11 +127,9 @@ pub fn quiet_until(Hours { from, to }: Hours, zone: &Zone, when: Millis) -> Opti
     now.next().map(|(_, end)| end)
 }
 
-/// The quiet hours that count: the person's own, or else the plan's. A mail wakes nobody, so where its plan has none it
-/// is not held.
+/// The quiet hours that count: the person's own, under every plan, or else the plan's.
 pub(crate) fn hours_of(plan: &Plan, at: &At<'_>) -> Option<(Hours, Zone)> {
     match (at.quiet, &plan.quiet) {
-        (Some(_), None) if plan.channel == Channel::Email => None,
         (Some(own), _) => Some((own, at.zone.clone())),
         (None, Some(Quiet { hours, zone, .. })) => Some((*hours, whose(zone, at))),
         (None, None) => None,

@@ -37,7 +37,7 @@ pub struct At<'a> {
     /// Zones that plans name.
     pub zones: &'a civil::Zones,
     pub plans: &'a Plans,
-    /// The person's own quiet hours, in their own zone, in place of those of plans that have some.
+    /// The person's own quiet hours, in their own zone, in place of those that plans have.
     pub quiet: Option<Hours>,
 }
 

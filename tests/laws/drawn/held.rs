@@ -1,7 +1,7 @@
 //! What holds a message: nobody is told in quiet hours, over a cap, or of what they see for themselves.
 
 use model::{
-    Channel, Millis,
+    Millis,
     civil::{self, Zone},
     person::profile,
     plan::{Cap, Hours, Per, Plan, Then, ZoneRule},
@@ -50,11 +50,10 @@ fn is_here(oracle: &Oracle, world: &World<'_>) -> bool {
     })
 }
 
-/// The hours that the person states count before those of the plan; where it has none they hold all but mails.
+/// The hours that the person states count before those of the plan; where it has none they hold all the same.
 fn quiet(plan: &Plan, world: &World<'_>) -> Option<Then> {
     let own = world.profile.text(profile::QUIET).and_then(Hours::parse);
     let (hours, rule, then) = match (own, &plan.quiet) {
-        (Some(_), None) if plan.channel == Channel::Email => return None,
         (Some(own), quiet) => (own, &ZoneRule::Person, quiet.as_ref().map_or(Then::Hold, |quiet| quiet.then)),
         (None, Some(quiet)) => (quiet.hours, &quiet.zone, quiet.then),
         (None, None) => return None,

@@ -443,9 +443,9 @@ impl Oracle {
         }
     }
 
-    /// Whether quiet hours may hold a plan: those that it names, or those of the person, which hold no mail.
+    /// Whether quiet hours may hold a plan: those that it names, or those of the person.
     pub fn has_nights(&self, plan: &Plan) -> bool {
-        plan.quiet.is_some() || self.stated && plan.channel != Channel::Email
+        plan.quiet.is_some() || self.stated
     }
 
     /// The kinds that a plan tells.
