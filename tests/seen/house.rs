@@ -53,18 +53,19 @@ impl House {
         let agent = ureq::Agent::config_builder().timeout_global(Some(ANSWER)).http_status_as_error(false);
         let (address, token) = (String::new(), String::new());
         let mut house = Self { child, folder, address, token, agent: agent.max_redirects(0).build().into() };
-        house.open(said)?;
+        let has_world = words.contains(&"--demo") && catalogue.join("demo.ndjson").exists();
+        house.open(said, if has_world { "demo data is in" } else { "ready" })?;
         Ok(house)
     }
 
-    /// Waits until the process says that it is ready, and reads where it is.
-    fn open(&mut self, said: BufReader<std::process::ChildStderr>) -> Result<()> {
+    /// Waits until the process says so, and reads where it is.
+    fn open(&mut self, said: BufReader<std::process::ChildStderr>, ready: &str) -> Result<()> {
         let (sender, lines) = mpsc::sync_channel(10_000);
         std::thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let mut before = Vec::new();
         loop {
             match lines.recv_timeout(OPENING) {
-                Ok(line) if line.starts_with("ready") => break,
+                Ok(line) if line.starts_with(ready) => break,
                 Ok(line) => before.push(line),
                 Err(_) => bail!("the process did not open: {}", before.join("\n")),
             }
@@ -126,8 +127,7 @@ impl House {
         })
     }
 
-    /// Waits until the little world that a demo begins with has come to somebody's windows: it is told only when the
-    /// house is ready.
+    /// Waits until the little world that a demo begins with has come to somebody's windows.
     pub fn begun(&self, person: &str) -> Result<()> {
         waited("the demo's world", || {
             let known = self.asked(&format!("/admin/windows?person={person}"))?;

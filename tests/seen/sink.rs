@@ -27,7 +27,10 @@ fn a_demos_mails_come_to_the_page_of_a_sink() {
     let html = page(&sink, &format!("inbox/html?id={mail}")).unwrap();
     assert!(html.contains("Mira Okafor"), "{html}");
     let outbox = house.page("/outbox").unwrap();
-    assert!(outbox.contains("No mail has left"), "what went to a server is not in the outbox: {outbox}");
+    assert!(
+        outbox.contains("No message has been sent yet"),
+        "what went to a server is not in the outbox: {outbox}"
+    );
 }
 
 #[test]
