@@ -250,6 +250,30 @@ fn a_mail_of_everything_is_as_it_was() {
     golden("weekly", &mail("weekly_mail", &all, 0));
 }
 
+/// Mailboxes cut a mail off at 102 KB, and with it the link that ends such mails.
+#[test]
+fn a_full_mail_of_the_week_is_shown_whole() {
+    let many = |lines: &[Line], most: usize| lines.iter().cycle().take(most).copied().collect::<Vec<_>>();
+    let shows = [&ARTISTS_SHOWS[..], &PARTNERS_SHOWS].concat();
+    let full = [many(&WORKS, 16), many(&shows, 10), many(&NEARBY, 8), many(&SUGGESTED, 8)].concat();
+    let bytes = mail("weekly_mail", &full, 9).html.len();
+    assert!((40_000..100_000).contains(&bytes), "{bytes}");
+}
+
+/// What the headline says of all things is so of each.
+#[test]
+fn a_headline_says_only_what_is_true_of_all() {
+    let check = |lines: &[Line], says: &str| {
+        let found = mail("morning_mail", lines, 0).headline;
+        assert!(found.ends_with(says), "{found}");
+    };
+    check(&WORKS, " and 1 more: new works");
+    check(&SUGGESTED, ": picked for you");
+    check(&NEARBY, ": near you");
+    check(&[&WORKS[..1], &SUGGESTED].concat(), " and 1 more");
+    check(&[&ARTISTS_SHOWS[..1], &PARTNERS_SHOWS].concat(), "“Loom”");
+}
+
 #[test]
 fn every_kind_has_its_golden_mail() {
     for kind in gallery().kinds.keys() {
