@@ -140,6 +140,9 @@ pub fn entry(
     let subject = view.subject().map(ToString::to_string).unwrap_or_default();
     let kinds: BTreeSet<String> = view.reasons.iter().map(|reason| reason.kind.to_string()).collect();
     let reasons: BTreeSet<String> = view.reasons.iter().map(|reason| reason.because.to_string()).collect();
+    // Without a catalogue nobody knows where it is to be told, and so not where it waits.
+    let is_known = |channel: &Channel| catalogue.is_some() || view.is_marked_on(*channel);
+    let channels = channels(view, catalogue).into_iter().filter(is_known);
     Entry {
         entry: key.to_string(),
         occurred: key.occurred.to_string(),
@@ -148,7 +151,7 @@ pub fn entry(
         kinds: kinds.into_iter().collect(),
         reasons: reasons.into_iter().collect(),
         actor: view.actor().map(ToString::to_string),
-        fates: channels(view, catalogue).into_iter().map(|channel| fate(channel, view, journal)).collect(),
+        fates: channels.map(|channel| fate(channel, view, journal)).collect(),
     }
 }
 
@@ -219,6 +222,23 @@ pub fn since(text: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_a_catalogue_only_what_happened_is_said() {
+        let key = EntryKey { occurred: Millis(0), event: model::EventKey([1; 16]) };
+        let (subject, because) = (model::SubjectRef::new("item:1").unwrap(), model::Because::Everyone);
+        let reason = model::Reason { kind: model::Kind::new("offered").unwrap(), because };
+        let row = Row::Entry(model::entry::Entry { key, reason, subject, actor: None });
+        let channels = |rows: &[Row]| {
+            let (_, view) = folded(rows, &model::State::default()).remove(0);
+            let shown = entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None);
+            shown.fates.into_iter().map(|fate| fate.channel).collect::<Vec<_>>()
+        };
+        assert_eq!(channels(std::slice::from_ref(&row)), Vec::<String>::new());
+        let what = model::mark::What::Ended(model::Why::Muted);
+        let mark = model::Mark::new(Some(Channel::Email), what, vec![key], Millis(1));
+        assert_eq!(channels(&[row, Row::Mark(mark)]), ["email"]);
+    }
 
     #[test]
     fn how_far_back_is_a_number_of_days() {
