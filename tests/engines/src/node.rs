@@ -37,7 +37,8 @@ while read -r word; do
   echo "$answer"
 done
 [ -z "$child" ] || { kill -KILL "$child"; wait "$child"; }
-rm -rf "$folder"
+# Whoever wrote there may need a moment to be gone.
+for pause in 1 5 20; do rm -rf "$folder" && break; sleep "$pause"; done
 "#;
 
 /// How long a process may take until it is ready. Machines that build beside are slow.

@@ -41,7 +41,7 @@ fn kafka_answers(address: &str, patience: Duration) -> bool {
 
 #[allow(clippy::disallowed_methods, reason = "what is waited for happens in other processes")]
 fn until(happened: impl Fn() -> bool) {
-    let happens = std::iter::repeat_with(|| thread::sleep(MOMENT)).take(60).any(|()| happened());
+    let happens = std::iter::repeat_with(|| thread::sleep(MOMENT)).take(240).any(|()| happened());
     assert!(happens, "it did not happen");
 }
 

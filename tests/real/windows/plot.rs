@@ -80,15 +80,18 @@ impl<'a> Plot<'a> {
 
     /// Looks for whom something waits for nine, that is still true then. Who is asked may be busy.
     fn look(&mut self) {
-        for (person, _) in self.story.people.iter().filter(|(_, who)| who.has_nine && who.released.is_none())
+        for (person, who) in self.story.people.iter().filter(|(_, who)| who.has_nine && who.released.is_none())
         {
             let own = |said: &&Said| said.person == *person && said.kind == "dated" && !said.is_gone;
             let is_due = |window: &Value| {
                 window["due"].as_str().and_then(Millis::parse) == Some(Millis(self.cast.nine))
             };
+            // A night of their own holds it longer.
+            let is_quiet = who.quiet.as_ref().is_some_and(|quiet| quiet.contains(&self.cast.nine));
             let windows = self.house.windows(person).unwrap_or_default();
             let mut dates = windows.iter().filter(|window| window["plan"] == self.cast.plan());
             if dates.any(is_due)
+                && !is_quiet
                 && now() < self.cast.nine
                 && self.story.said.iter().filter(own).count() >= MANY
             {
