@@ -80,7 +80,8 @@ impl<'a> Plot<'a> {
 
     /// Looks for whom something waits for nine, that is still true then. Who is asked may be busy.
     fn look(&mut self) {
-        for (person, who) in self.story.people.iter().filter(|(_, who)| who.has_nine && who.released.is_none())
+        for (person, who) in
+            self.story.people.iter().filter(|(_, who)| who.has_nine && who.released.is_none())
         {
             let own = |said: &&Said| said.person == *person && said.kind == "dated" && !said.is_gone;
             let is_due = |window: &Value| {

@@ -31,7 +31,9 @@ pub fn run(config: &Config, asked: &cli::Days, out: Out) -> Result<(), Failure> 
         Reach::Files(files) => {
             let catalogue = files.catalogue.as_ref();
             if catalogue.is_none() {
-                say::talk("the catalogue is not known, so neither are titles and what still waits; TIDINGS_CATALOGUE names its folder");
+                say::talk(
+                    "the catalogue is not known, so neither are titles and what still waits; TIDINGS_CATALOGUE names its folder",
+                );
             }
             let now = Millis(files.clock.now());
             files.runtime.block_on(days::read(
