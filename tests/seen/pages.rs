@@ -194,7 +194,7 @@ fn parts(tag: &str) -> Vec<String> {
     let (mut rest, mut within) = (tag, 0);
     while let Some(at) = rest.find("{%").into_iter().chain(rest.find("{{")).min() {
         if within == 0 {
-            parts.last_mut().map(|part| part.push_str(&rest[..at]));
+            parts.last_mut().unwrap().push_str(&rest[..at]);
             parts.push(String::new());
         }
         let is_block = rest[at..].starts_with("{%");
@@ -205,7 +205,7 @@ fn parts(tag: &str) -> Vec<String> {
         }
         rest = &rest[at + end + 2..];
     }
-    parts.last_mut().map(|part| part.push_str(rest));
+    parts.last_mut().unwrap().push_str(rest);
     parts.iter().map(|part| plain(part)).collect()
 }
 
