@@ -20,6 +20,7 @@ fn the_benches_of_the_program_run_small_and_their_oracles_hold() {
     check(&["flow", "--size", "4000"]);
     check(&["windows", "--size", "3000"]);
     check(&["feedback", "--size", "4000"]);
+    check(&["tenants", "--size", "30000"]);
 }
 
 #[test]

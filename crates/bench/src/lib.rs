@@ -5,8 +5,8 @@
 //! correctness check does not count: `oracle` says what was checked and whether it held.
 //!
 //! [`report`] is what comes out; [`log`], [`rows`], [`audience`], [`followers`] (the same on clusters), [`route`],
-//! [`near`], [`fill`], [`flow`], [`windows`], [`feedback`], [`mails`], [`pushes`] and [`streams`] are the benches. [`fill`], [`flow`],
-//! [`windows`] and [`feedback`] run the real program as [`process`] starts it; [`posts`] is HTTP at a pace, [`said`] what
+//! [`near`], [`fill`], [`flow`], [`windows`], [`feedback`], [`tenants`], [`mails`], [`pushes`] and [`streams`] are the benches. [`fill`], [`flow`],
+//! [`windows`], [`feedback`] and [`tenants`] run the real program as [`process`] starts it; [`posts`] is HTTP at a pace, [`said`] what
 //! is said by it. [`streams`] runs beside a program of others, the [`peer`]. [`room`] is the fan-out at work and
 //! [`closings`] the digest, [`desk`] the sender, with the [`letters`] that it is given; [`clusters`] are engines that others run, with what a bench makes there and takes away.
 
@@ -24,6 +24,7 @@ pub mod pushes;
 pub mod route;
 pub mod rows;
 pub mod streams;
+pub mod tenants;
 pub mod windows;
 
 pub mod closings;
@@ -66,7 +67,7 @@ const fn bench(name: &'static str, size: usize, measures: &'static str) -> Bench
 }
 
 /// What there is to run.
-pub const BENCHES: [Bench; 13] = [
+pub const BENCHES: [Bench; 14] = [
     bench(
         "log",
         100_000,
@@ -121,6 +122,14 @@ pub const BENCHES: [Bench; 13] = [
             "feedback",
             500_000,
             "so many records of feedback and presence through `up`, 25,000 a second; how late each is answered",
+        )
+    },
+    Bench {
+        runs_program: true,
+        ..bench(
+            "tenants",
+            1_500_000,
+            "so many rows of one tenant's lists; how late another tenant's single things are told meanwhile",
         )
     },
     bench(
@@ -184,6 +193,7 @@ pub async fn run(
         ("start", None) => fill::run(size, program, progress).await,
         ("flow", None) => flow::run(size, program, progress).await,
         ("feedback", None) => feedback::run(size, program, progress).await,
+        ("tenants", None) => tenants::run(size, program, progress).await,
         (_, None) => windows::run(size, program, progress).await,
     }
 }

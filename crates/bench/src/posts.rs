@@ -23,11 +23,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Before the same is sent again to a house that was busy, and how often.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const TRIES_MAX: usize = 500;
+/// The same for a house that has enough of one tenant.
+const QUOTA_PAUSE: Duration = Duration::from_secs(1);
+const QUOTA_TRIES_MAX: usize = 600;
 
 /// Where requests go.
 pub struct Posts {
     /// Host and port.
     address: String,
+    /// The line of the API key, where the house asks for one.
+    key: String,
     idle: Mutex<Vec<TcpStream>>,
     room: Semaphore,
     /// How often the house was busy.
@@ -37,14 +42,19 @@ pub struct Posts {
 impl Posts {
     pub fn new(address: &str) -> Self {
         let (idle, busy) = (Mutex::default(), Mutex::default());
-        Self { address: address.to_owned(), idle, room: Semaphore::new(AT_ONCE), busy }
+        Self { address: address.to_owned(), key: String::new(), idle, room: Semaphore::new(AT_ONCE), busy }
+    }
+
+    /// The same for the tenant of this API key.
+    pub fn with_key(address: &str, key: &str) -> Self {
+        Self { key: format!("authorization: Bearer {key}\r\n"), ..Self::new(address) }
     }
 
     /// Sends a body until it is taken: what a service does that was told to come again.
     pub async fn post(&self, path: &str, body: &str) -> anyhow::Result<String> {
         let _room = self.room.acquire().await?;
         for _ in 0..TRIES_MAX {
-            let answer = timeout(PATIENCE, self.once(path, body)).await.context("no answer came")?;
+            let answer = timeout(PATIENCE, self.once("POST", path, body)).await.context("no answer came")?;
             match answer.with_context(|| format!("post to {path}"))? {
                 (202, said) => return Ok(said),
                 (429 | 503, _) => {
@@ -57,12 +67,32 @@ impl Posts {
         bail!("{path} was busy {TRIES_MAX} times")
     }
 
+    /// Sends a body until it is taken, also by a house that has enough of us for a minute.
+    pub async fn post_in_time(&self, path: &str, body: &str) -> anyhow::Result<String> {
+        for _ in 0..QUOTA_TRIES_MAX {
+            match self.once("POST", path, body).await.with_context(|| format!("post to {path}"))? {
+                (202, said) => return Ok(said),
+                (429 | 503, _) => sleep(QUOTA_PAUSE).await,
+                (status, said) => bail!("{path} answered {status}: {said}"),
+            }
+        }
+        bail!("{path} took nothing for {QUOTA_TRIES_MAX} s")
+    }
+
+    /// What the house answers to a question.
+    pub async fn get(&self, path: &str) -> anyhow::Result<String> {
+        let answer = timeout(PATIENCE, self.once("GET", path, "")).await.context("no answer came")?;
+        let (status, said) = answer.with_context(|| format!("get {path}"))?;
+        ensure!(status == 200, "{path} answered {status}: {said}");
+        Ok(said)
+    }
+
     /// How often the house was busy by now.
     pub fn busy(&self) -> usize {
         *lock(&self.busy)
     }
 
-    async fn once(&self, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
+    async fn once(&self, method: &str, path: &str, body: &str) -> anyhow::Result<(u16, String)> {
         let kept = lock(&self.idle).pop();
         let mut connection = match kept {
             Some(connection) => connection,
@@ -72,9 +102,9 @@ impl Posts {
                 connection
             }
         };
-        let (address, length) = (&self.address, body.len());
+        let (address, key, length) = (&self.address, &self.key, body.len());
         let request = format!(
-            "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/cloudevents-batch+json\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\n{key}content-type: application/cloudevents-batch+json\r\n\
              content-length: {length}\r\n\r\n{body}"
         );
         connection.write_all(request.as_bytes()).await?;

@@ -34,6 +34,8 @@ pub struct Up {
     pub since: Stopwatch,
     /// Host and port where it listens, as it said itself.
     pub address: String,
+    /// What it is asked for its metrics with, where it has API keys.
+    pub key: Option<&'static str>,
 }
 
 impl Bed {
@@ -76,7 +78,7 @@ impl Bed {
         BufReader::new(out).read_line(&mut line)?;
         let address = line.strip_prefix("http://").and_then(|rest| rest.split(['/', ' ', '\n']).next());
         // What is made here is ended when it is dropped, also where it says nothing.
-        let mut up = Up { child, ready: since.elapsed(), since, address: String::new() };
+        let mut up = Up { child, ready: since.elapsed(), since, address: String::new(), key: None };
         let wrong = || format!("`up` did not say where it listens, but `{}`", line.trim());
         up.address = address.with_context(wrong)?.to_owned();
         Ok(up)
@@ -129,7 +131,9 @@ impl Up {
     pub fn sum(&self, metric: &str) -> anyhow::Result<usize> {
         let mut stream = TcpStream::connect(&self.address).context("ask for its metrics")?;
         stream.set_read_timeout(Some(ANSWER_TIME_MAX))?;
-        write!(stream, "GET /metrics HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address)?;
+        let key = self.key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
+        let host = &self.address;
+        write!(stream, "GET /metrics HTTP/1.1\r\nhost: {host}\r\n{key}connection: close\r\n\r\n")?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).context("read its metrics")?;
         ensure!(
