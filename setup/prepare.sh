@@ -5,7 +5,7 @@
 #   setup/prepare.sh engines   what `make engines` needs: that, and Java 17, Maven, Go and openssl, with which the
 #                              real Kafka, Cassandra and registry are fetched and started
 #   setup/prepare.sh test      what `make test` needs: that, rustfmt, clippy, two browsers for the page tests, SpamAssassin,
-#                              mailboxes (Dovecot), Python with the Kafka client that an upstream team would have,
+#                              mailboxes (Dovecot), PostgreSQL and nginx for the how-to pages, Python with the Kafka client that an upstream team would have,
 #                              and Node with a push service for browsers and linters for mails
 #   setup/prepare.sh advisories   what `make advisories` needs: that of `make up`, git, and cargo-deny, which it builds
 #
@@ -52,6 +52,15 @@ missing_packages() {
   fi
   if [ "$purpose" = test ] && [ ! -x /usr/sbin/dovecot ] && [ ! -x /usr/local/sbin/dovecot ]; then
     printf 'dovecot-imapd dovecot-lmtpd '
+  fi
+  if [ "$purpose" = test ] && ! has initdb && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+    printf 'postgresql '
+  fi
+  if [ "$purpose" = test ] && [ ! -x /usr/sbin/nginx ]; then
+    printf 'nginx-light '
+  fi
+  if [ "$purpose" = test ] && ! has systemd-analyze; then
+    printf 'systemd '
   fi
   if [ "$purpose" = test ] && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     printf 'python3-venv '

@@ -3,13 +3,12 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::Command,
 };
 
-use anyhow::{Context as _, Result, ensure};
-use engines::{PushService, node};
+use anyhow::{Context as _, Result};
+use engines::{Browser, PushService};
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,42 +24,6 @@ const AUTH: &str = "BTBZMqHH6r4Tts7J_aSIgg";
 /// A house that nudges by push.
 fn catalogue() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("catalogues/pushes")
-}
-
-/// The page in a browser.
-struct Browser {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Browser {
-    fn open(url: &str, subscription: &str) -> Result<Self> {
-        let mut command = node("push_page.cjs")?;
-        command.args([url, subscription]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn()?;
-        let (input, output) = (child.stdin.take(), child.stdout.take().context("no output")?);
-        Ok(Self { child, input, output: BufReader::new(output) })
-    }
-
-    /// What it says next.
-    fn said(&mut self) -> Result<Value> {
-        let mut line = String::new();
-        ensure!(self.output.read_line(&mut line)? > 0, "the browser ended");
-        Ok(serde_json::from_str(&line)?)
-    }
-
-    /// What it says to a line.
-    fn told(&mut self, line: &str) -> Result<Value> {
-        writeln!(self.input.as_mut().context("it was closed")?, "{line}")?;
-        self.said()
-    }
-
-    fn close(mut self) -> Result<()> {
-        drop(self.input.take());
-        ensure!(self.child.wait()?.success(), "the browser failed");
-        Ok(())
-    }
 }
 
 /// What is between two words of a text.
@@ -92,7 +55,9 @@ fn a_browser_that_subscribed_on_the_page_shows_what_is_pushed() {
     assert_eq!(made["public"], public);
     let subscribed = service.subscribe(public).unwrap();
 
-    let mut browser = Browser::open(&format!("{}/push?person=ann", house.address), &subscribed.json).unwrap();
+    let mut browser =
+        Browser::open("push_page.cjs", &format!("{}/push?person=ann", house.address), &subscribed.json)
+            .unwrap();
     let begun = browser.said().unwrap();
     assert_eq!(
         (&begun["begun"]["isGood"], &begun["without"]["isGood"]),

@@ -1,9 +1,15 @@
 //! Browsers and their push service: `tests/node/push_service.cjs`, on npm's web-push-testing; and the other programs in
 //! `tests/node`.
 
-use std::{ffi::OsString, fs, path::PathBuf, process::Command};
+use std::{
+    ffi::OsString,
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::PathBuf,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::{
@@ -100,6 +106,44 @@ impl PushService {
         let reply = ureq::post(format!("{}/{what}", self.browsers)).send_json(options);
         let mut reply = reply.with_context(|| format!("the push service does not {what}"))?;
         Ok(reply.body_mut().read_json()?)
+    }
+}
+
+/// A page with pushes in Chromium, by a program in `tests/node` that speaks lines of JSON.
+pub struct Browser {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Browser {
+    /// Opens a page; who subscribes there gets this subscription.
+    pub fn open(program: &str, url: &str, subscription: &str) -> Result<Self> {
+        let mut command = node(program)?;
+        command.args([url, subscription]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take().context("no output")?);
+        Ok(Self { child, input, output: BufReader::new(output) })
+    }
+
+    /// What it says next.
+    pub fn said(&mut self) -> Result<Value> {
+        let mut line = String::new();
+        ensure!(self.output.read_line(&mut line)? > 0, "the browser ended");
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// What it says to a line.
+    pub fn told(&mut self, line: &str) -> Result<Value> {
+        writeln!(self.input.as_mut().context("it was closed")?, "{line}")?;
+        self.said()
+    }
+
+    /// Ends it in good order.
+    pub fn close(mut self) -> Result<()> {
+        drop(self.input.take());
+        ensure!(self.child.wait()?.success(), "the browser failed");
+        Ok(())
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Jars {
 
 pub const KAFKA: Jars = Jars { name: "kafka", pom: include_str!("../kafka/pom.xml") };
 pub const CASSANDRA: Jars = Jars { name: "cassandra", pom: include_str!("../cassandra/pom.xml") };
+pub const CONNECT: Jars = Jars { name: "connect", pom: include_str!("../connect/pom.xml") };
 pub const REGISTRY: Jars = Jars { name: "registry", pom: include_str!("../registry/pom.xml") };
 
 impl Jars {
