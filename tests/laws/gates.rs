@@ -13,10 +13,12 @@ use std::{
 use async_trait::async_trait;
 use courier::{Courier, CourierError, Gate, Handed, Message, Outcome, Whose};
 use model::{
-    Channel, Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, Tenant, What, entry::DayKey, erase::Erase,
+    Channel, Crowd, Day, Enrolment, Millis, Person, ReadyId, Row, SubjectRef, Tenant, What, entry::DayKey,
+    erase::Erase,
 };
 use store::{
-    Claim, Claimed, Crowds, DayPart, DayRows, Days, Journal, Journalled, Members, Record, Store, StoreError,
+    Claim, Claimed, Crowds, DayPart, DayRows, Days, Followed, Journal, Journalled, Members, Record, Store,
+    StoreError,
 };
 use tidings::house::Engines;
 use tokio::sync::watch;
@@ -407,6 +409,16 @@ impl Crowds for GatedStore {
         most: usize,
     ) -> Result<Members, StoreError> {
         self.inner.members(tenant, crowd, from, most).await
+    }
+
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError> {
+        self.inner.followed(tenant, person, behind, most).await
     }
 
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {

@@ -111,6 +111,7 @@ async fn done(world: &World) {
     assert_eq!(receipt.lines.len(), model::erase::Holding::ALL.len());
     let removed = |name: &str| receipt.lines.iter().find(|line| line.holding.name() == name).unwrap().removed;
     assert!(removed("profile") >= 3 && removed("crowds") >= 3 && removed("mutes") == 1, "{receipt:?}");
+    assert_eq!(removed("follows"), 2, "{receipt:?}");
     assert!(removed("quarantine") == 1 && removed("days") >= 1, "{receipt:?}");
 }
 

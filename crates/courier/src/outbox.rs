@@ -102,6 +102,11 @@ impl Outbox {
         self.index().newest(most)
     }
 
+    /// The mails of some Readys.
+    pub fn of_readys(&self, readys: &HashSet<ReadyId>) -> Vec<Summary> {
+        self.index().those(|summary| summary.ready.is_some_and(|ready| readys.contains(&ready)))
+    }
+
     /// How many mails there are.
     pub fn len(&self) -> usize {
         self.index().len()

@@ -58,6 +58,8 @@ holdings! {
     /// What the house noted, but that the person was erased.
     Notes: Store, "notes";
     Crowds: Store, "crowds";
+    /// What the person follows, by the person.
+    Follows: Store, "follows";
     Slips: Store, "slips";
     /// Rows of the journal about the person's messages, as far as slips and marks name them.
     Journal: Store, "journal";

@@ -91,6 +91,8 @@ pub const REFS_MAX: usize = 100;
 
 /// Persons that one slice of an audience names.
 pub const SLICE_PERSONS_MAX: usize = 5_000;
+/// Subjects that are looked at, in one step, of what a person follows.
+pub const FOLLOWS_PART_MAX: usize = 5_000;
 
 const _: () = assert!(DAY_LIFE_MS > LATE_MS_MAX + LAST_CALL_MS);
 const _: () = assert!(WINDOW_DAYS_MAX as i64 * DAY_MS >= DAY_LIFE_MS);

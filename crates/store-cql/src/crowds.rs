@@ -1,9 +1,13 @@
-//! Crowds: a row for each person, spread over shards so that no partition grows without end.
+//! Crowds: a row for each person, spread over shards so that no partition grows without end; of followers another one
+//! in the person's own partition (docs/decisions/034).
 
 use async_trait::async_trait;
-use model::{Crowd, Enrolment, Person, Tenant, limits::SLICE_PERSONS_MAX};
+use model::{
+    Crowd, Enrolment, Person, SubjectRef, Tenant,
+    limits::{FOLLOWS_PART_MAX, SLICE_PERSONS_MAX},
+};
 use scylla::response::PagingState;
-use store::{Crowds, Members, StoreError, codec::bad};
+use store::{Crowds, Followed, Members, StoreError, codec::bad};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -38,6 +42,33 @@ impl Crowds for Cql {
             None => Place::default(),
         };
         self.walk(tenant, crowd, from, most).await
+    }
+
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError> {
+        let mut statement = self.engine.statements.follows.clone();
+        statement.set_page_size(i32::try_from(most.clamp(1, FOLLOWS_PART_MAX)).unwrap_or(i32::MAX));
+        let (statement, behind) = (&statement, behind.map(SubjectRef::as_str).unwrap_or_default());
+        let attempt = || async {
+            let of = (tenant.as_str(), person.as_str(), behind);
+            let (page, next) =
+                self.engine.session.execute_single_page(statement, of, PagingState::start()).await?;
+            let page = page.into_rows_result()?;
+            let (mut subjects, mut last) = (Vec::new(), None);
+            for row in page.rows::<(&str, &[u8])>()? {
+                let (subject, standing) = row?;
+                let subject = SubjectRef::new(subject).map_err(|_| bad("what a person follows"))?;
+                subjects.extend(since(standing)?.map(|version| (subject.clone(), version)));
+                last = Some(subject);
+            }
+            Ok::<_, Trouble>(Followed { subjects, next: last.filter(|_| !next.finished()) })
+        };
+        self.engine.tried("reading follows", attempt).await
     }
 
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
@@ -97,7 +128,11 @@ struct Page {
 }
 
 impl Cql {
+    /// The person's own row first: who is told of a subject is seen to follow it.
     async fn enrol_one(&self, one: &Enrolment) -> Result<(), StoreError> {
+        if let Crowd::Followers(of) = &one.crowd {
+            self.follow(one, of).await?;
+        }
         let (crowd, standing) = (name_of(&one.crowd), standing(one.version, one.on));
         let shard = i16::from(shard_of(&one.crowd, &one.person));
         // None is for ever.
@@ -109,6 +144,17 @@ impl Cql {
             Ok(())
         };
         self.engine.tried("enrolling somebody", attempt).await
+    }
+
+    async fn follow(&self, one: &Enrolment, of: &SubjectRef) -> Result<(), StoreError> {
+        let standing = standing(one.version, one.on);
+        let attempt = || async {
+            let values =
+                (one.tenant.as_str(), one.person.as_str(), of.as_str(), &standing, stamp(one.version));
+            self.engine.session.execute_unpaged(&self.engine.statements.follow, values).await?;
+            Ok(())
+        };
+        self.engine.tried("writing a follow", attempt).await
     }
 
     async fn enrolled_one(

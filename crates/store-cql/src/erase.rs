@@ -62,6 +62,7 @@ impl Erasure for Cql {
         found(&mut counts, Holding::Profile, of.erase_state("p").await?);
         found(&mut counts, Holding::Mutes, of.erase_state("m").await?);
         found(&mut counts, Holding::Notes, of.erase_notes().await?);
+        found(&mut counts, Holding::Follows, of.erase_follows().await?);
         if !fault::planted(Fault::CrowdsKept) {
             found(&mut counts, Holding::Crowds, of.erase_crowds().await?);
         }
@@ -182,6 +183,26 @@ impl Of<'_> {
             Ok::<_, Trouble>(own.len())
         };
         cql.engine.tried("walking through the crowds", attempt).await
+    }
+
+    async fn erase_follows(&self) -> Result<usize, StoreError> {
+        let statements = &self.cql.engine.statements;
+        let (tenant, person) = (self.tenant.as_str(), self.person.as_str());
+        let attempt = || async {
+            let mut own = Vec::new();
+            for page in self.cql.engine.pages(&statements.follows, &(tenant, person, "")).await? {
+                for row in page.rows::<(&str, &[u8])>()? {
+                    let (subject, standing) = row?;
+                    own.push((subject.to_owned(), stamp(version_of(standing)?)));
+                }
+            }
+            for (subject, at) in own.iter().filter(|_| self.removes) {
+                let values = (*at, tenant, person, subject.as_str());
+                self.cql.engine.session.execute_unpaged(&statements.erasing.follow, values).await?;
+            }
+            Ok::<_, Trouble>(own.len())
+        };
+        self.cql.engine.tried("erasing follows", attempt).await
     }
 
     async fn slips(&self) -> Result<BTreeSet<ReadyId>, StoreError> {

@@ -24,6 +24,7 @@ const VERSIONS: &[&str] = &[
     include_str!("migrations/001.cql"),
     include_str!("migrations/002.cql"),
     include_str!("migrations/003.cql"),
+    include_str!("migrations/004.cql"),
 ];
 
 /// The lock falls by itself so many seconds after its holder last did something.
@@ -290,7 +291,7 @@ pub(crate) async fn empty(settings: &Settings) -> anyhow::Result<()> {
     });
     futures::future::try_join_all(emptied).await?;
     // What was deleted at the time stamp of a version hides that version, also where no row is seen.
-    for table in ["states", "notes", "crowds"] {
+    for table in ["states", "notes", "crowds", "follows"] {
         session.query_unpaged(format!("TRUNCATE {}.{table}", settings.keyspace), ()).await?;
     }
     Ok(())

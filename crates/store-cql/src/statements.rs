@@ -38,6 +38,8 @@ pub(crate) struct Statements {
     pub enrol: PreparedStatement,
     pub members: PreparedStatement,
     pub member: PreparedStatement,
+    pub follow: PreparedStatement,
+    pub follows: PreparedStatement,
     pub enter: PreparedStatement,
     pub journalled: PreparedStatement,
     pub answer: PreparedStatement,
@@ -76,6 +78,7 @@ pub(crate) struct Erasing {
     pub state: PreparedStatement,
     pub note: PreparedStatement,
     pub member: PreparedStatement,
+    pub follow: PreparedStatement,
     pub slip: PreparedStatement,
     pub journal: PreparedStatement,
 }
@@ -101,6 +104,10 @@ impl Erasing {
             member: repeatable(session, &format!(
                 "DELETE FROM {keyspace}.crowds {by_version} \
                  WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
+            ))
+            .await?,
+            follow: repeatable(session, &format!(
+                "DELETE FROM {keyspace}.follows {by_version} WHERE tenant = ? AND person = ? AND subject = ?"
             ))
             .await?,
             slip: repeatable(session, &format!("DELETE FROM {keyspace}.slips WHERE ready = ?")).await?,
@@ -150,6 +157,14 @@ impl Statements {
             members,
             member: plain(format!(
                 "SELECT standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
+            ))
+            .await?,
+            follow: plain(format!(
+                "INSERT INTO {keyspace}.follows (tenant, person, subject, standing) VALUES (?, ?, ?, ?) {by_version}"
+            ))
+            .await?,
+            follows: plain(format!(
+                "SELECT subject, standing FROM {keyspace}.follows WHERE tenant = ? AND person = ? AND subject > ?"
             ))
             .await?,
             enter: transaction(format!(

@@ -1,7 +1,7 @@
 //! The embedded store: one directory, nothing to install.
 //!
 //! A fjall database in the directory's `data` holds one keyspace a day (its rows; dropped in one step) and
-//! one for each of states, notes, crowds, journal, answers, first words and slips. All writes go through one thread, which drains
+//! one for each of states, notes, crowds, follows, journal, answers, first words and slips. All writes go through one thread, which drains
 //! what waits, decides in order, commits one batch over all keyspaces, syncs it once and answers everybody
 //! (`writer`). Reads go past it on a snapshot that the writer publishes after each sync, so nobody sees
 //! half of a write, or one that a power cut could take back (`engine`).

@@ -34,6 +34,16 @@ macro_rules! forward {
                 self.inner.members(tenant, crowd, from, most).await
             }
 
+            async fn followed(
+                &self,
+                tenant: &model::Tenant,
+                person: &model::Person,
+                behind: Option<&model::SubjectRef>,
+                most: usize,
+            ) -> Result<$crate::Followed, $crate::StoreError> {
+                self.inner.followed(tenant, person, behind, most).await
+            }
+
             async fn enrolled(
                 &self,
                 of: &[(model::Tenant, model::Person, model::Crowd)],

@@ -21,6 +21,6 @@ pub mod rough;
 mod tests;
 
 pub use port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Journal, Journalled,
-    Members, Record, Recorded, Slips, StateKey, States, Store, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Followed, Journal,
+    Journalled, Members, Record, Recorded, Slips, StateKey, States, Store, StoreError,
 };

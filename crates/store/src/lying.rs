@@ -41,7 +41,7 @@ macro_rules! lies {
 lies! {
     /// The last write is acknowledged before it is anywhere but in memory.
     LosesLastWrite breaks "rows are durable", "states are durable", "enrolments are durable",
-        "the journal is complete", "the first answer stands", "the last slip stands";
+        "the journal is complete", "the first answer stands", "the last slip stands", "what a person follows is listed";
     /// Only the first half of a day's rows is written.
     WritesHalf breaks "rows come back as written";
     /// What is not text is written as text.
@@ -114,6 +114,10 @@ lies! {
     EverybodyBelongs breaks "both sides of a crowd agree";
     /// Whoever belongs has done so for ever.
     SinceForgotten breaks "since when is known";
+    /// Each part of what a person follows leaves one out at its end.
+    FollowsSkip breaks "what a person follows is listed";
+    /// What a person follows is listed under the version of an earlier word.
+    FollowsOlder breaks "what a person follows is listed";
     /// All crowds of a tenant share their members.
     CrowdIgnored breaks "crowds are apart";
     /// Cells whose numbers differ only at their ends share their members.

@@ -106,9 +106,19 @@ pub struct Members {
     pub next: Option<Vec<u8>>,
 }
 
+/// A part of what a person follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// In the order of their bytes, each with the version by which it is followed.
+    pub subjects: Vec<(SubjectRef, i64)>,
+    /// The last one that was looked at; `None` if there is nothing behind it.
+    pub next: Option<SubjectRef>,
+}
+
 /// Crowds: rows with versions, the newer wins; that somebody left is a row too.
 #[async_trait]
 pub trait Crowds: Send + Sync {
+    /// When it returns, a follow is found from both sides: by the subject and by the person.
     async fn enrol(&self, enrolments: Vec<Enrolment>) -> Result<(), StoreError>;
 
     /// At most `most` of those who belong to a crowd, from a place that an earlier part named.
@@ -119,6 +129,16 @@ pub trait Crowds: Send + Sync {
         from: Option<&[u8]>,
         most: usize,
     ) -> Result<Members, StoreError>;
+
+    /// What a person follows, behind the subject that an earlier part named: of the next `most` subjects, never more than
+    /// `model::limits::FOLLOWS_PART_MAX`, those which they still follow.
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError>;
 
     /// For each of these persons who belongs to the crowd beside it, the version by which they do; `None` for who
     /// does not.

@@ -14,7 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, Tenant,
+    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant,
     entry::DayKey,
     erase::{Counts, Erase},
     event::FirstWord,
@@ -22,8 +22,8 @@ use model::{
 };
 
 use crate::port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Journal, Journalled,
-    Members, Record, Slips, StateKey, States, Store, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Followed, Journal,
+    Journalled, Members, Record, Slips, StateKey, States, Store, StoreError,
 };
 
 /// How unpleasant it is.
@@ -179,6 +179,16 @@ impl Crowds for Rough {
         most: usize,
     ) -> Result<Members, StoreError> {
         self.look(self.inner.members(tenant, crowd, from, most)).await
+    }
+
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError> {
+        self.look(self.inner.followed(tenant, person, behind, most)).await
     }
 
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use model::{
-    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, Tenant,
+    Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant,
     entry::DayKey,
     erase::{Counts, Erase},
     event::FirstWord,
@@ -222,6 +222,16 @@ impl Crowds for Patient {
     ) -> Result<Members, StoreError> {
         patiently!(self.0.members(tenant, crowd, from, most))
     }
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError> {
+        patiently!(self.0.followed(tenant, person, behind, most))
+    }
+
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
         patiently!(self.0.enrolled(of))
     }

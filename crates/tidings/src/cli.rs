@@ -144,7 +144,7 @@ pub enum Command {
     /// End a mute
     #[command(after_help = "Example:\n  tidings unmute ann --kind item_published")]
     Unmute(Mute),
-    /// Set fields of a person's profile
+    /// Show all that is known of a person, or set fields of their profile
     #[command(after_help = tell::PERSON)]
     Person(Person),
     /// List the devices on which pushes reach a person, add one or take it away

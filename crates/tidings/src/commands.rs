@@ -28,6 +28,7 @@ mod init;
 mod live;
 mod mail;
 mod migrate;
+mod person;
 mod preview;
 mod push;
 mod quarantine;
@@ -99,6 +100,7 @@ fn run(command: Command, config: Config, out: Out) -> Result<(), Failure> {
         Command::Unfollow(follow) => tell::follow(&config, &follow, "tidings.unfollow", out),
         Command::Mute(mute) => tell::mute(&config, &mute, "tidings.mute", out),
         Command::Unmute(mute) => tell::mute(&config, &mute, "tidings.unmute", out),
+        Command::Person(asked) if asked.fields.is_empty() => person::run(&config, &asked.person, out),
         Command::Person(person) => tell::person(&config, &person, out),
         Command::Device(device) => device::run(&config, &device, out),
         Command::Feedback(feedback) => tell::feedback(&config, &feedback, out),

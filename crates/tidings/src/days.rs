@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogue::Catalogue;
 use model::{
-    Channel, Day, EntryKey, EntryView, Fate, Millis, Person, ReadyId, Row, Tenant,
+    Channel, Day, EntryKey, EntryView, Fate, Millis, Person, ReadyId, Row, SubjectRef, Tenant,
     entry::DayKey,
     fold::fold,
     limits::{DAY_LIFE_MS, DAY_MS},
 };
 use serde::{Deserialize, Serialize};
-use store::{Journalled, Recorded, StateKey, Store};
+use store::{Journalled, Record, Recorded, StateKey, Store};
 
 /// More days than a day lives are never there.
 pub const DAYS_MAX: i32 = (DAY_LIFE_MS / DAY_MS) as i32;
@@ -86,17 +86,41 @@ pub async fn read(
     let notes = store.states(&[StateKey::Notes(tenant.clone(), person.clone())]).await?;
     let notes = notes.into_iter().next().unwrap_or_default();
     let views: Vec<_> = keys.iter().zip(&rows).map(|(key, rows)| (key.day, folded(rows, &notes))).collect();
-    let told: BTreeSet<ReadyId> =
-        views.iter().flat_map(|(_, entries)| entries).flat_map(|(_, entry)| told_by(entry)).collect();
-    let told: Vec<ReadyId> = told.into_iter().collect();
-    let journal = store.journalled(tenant, &told).await?;
-    let journal: BTreeMap<ReadyId, Journalled> = told.into_iter().zip(journal).collect();
-    let names = names(store, tenant, views.iter().flat_map(|(_, entries)| entries), catalogue).await?;
-    let line = |(key, view): &(EntryKey, EntryView)| entry(*key, view, &journal, &names, catalogue);
+    let all = views.iter().flat_map(|(_, entries)| entries).map(|(key, view)| (*key, view));
+    let beside = Beside::read(store, tenant, all, catalogue).await?;
+    let line = |(key, view): &(EntryKey, EntryView)| beside.entry(*key, view);
     let days = views.iter().filter(|(_, entries)| !entries.is_empty());
     let days = days
         .map(|(day, entries)| OneDay { day: day.to_string(), entries: entries.iter().map(line).collect() });
     Ok(Days { person: person.to_string(), days: days.collect() })
+}
+
+/// What stands beside entries: what the journal has on the messages that told them, and what their subjects are called.
+pub struct Beside<'a> {
+    journal: BTreeMap<ReadyId, Journalled>,
+    names: BTreeMap<String, String>,
+    catalogue: Option<&'a Catalogue>,
+}
+
+impl<'a> Beside<'a> {
+    pub async fn read<'e>(
+        store: &dyn Store,
+        tenant: &Tenant,
+        entries: impl Iterator<Item = (EntryKey, &'e EntryView)> + Clone,
+        catalogue: Option<&'a Catalogue>,
+    ) -> anyhow::Result<Self> {
+        let told: BTreeSet<ReadyId> = entries.clone().flat_map(|(_, entry)| told_by(entry)).collect();
+        let told: Vec<ReadyId> = told.into_iter().collect();
+        let journal = store.journalled(tenant, &told).await?;
+        let subjects = entries.filter_map(|(_, view)| view.subject().cloned()).collect();
+        let names = names(store, tenant, subjects, catalogue).await?;
+        Ok(Self { journal: told.into_iter().zip(journal).collect(), names, catalogue })
+    }
+
+    /// One entry as it is shown.
+    pub fn entry(&self, key: EntryKey, view: &EntryView) -> Entry {
+        entry(key, view, &self.journal, &self.names, self.catalogue)
+    }
 }
 
 fn folded(rows: &[Row], notes: &model::State) -> Vec<(EntryKey, EntryView)> {
@@ -110,19 +134,20 @@ fn told_by(entry: &EntryView) -> impl Iterator<Item = ReadyId> + '_ {
     })
 }
 
-/// What the subjects of entries are called.
-async fn names(
+/// What subjects are called, by their references.
+pub async fn names(
     store: &dyn Store,
     tenant: &Tenant,
-    entries: impl Iterator<Item = &(EntryKey, EntryView)>,
+    subjects: BTreeSet<SubjectRef>,
     catalogue: Option<&Catalogue>,
 ) -> anyhow::Result<BTreeMap<String, String>> {
-    let subjects: BTreeSet<_> = entries.filter_map(|(_, view)| view.subject().cloned()).collect();
-    let subjects: Vec<_> = subjects.into_iter().take(NAMES_MAX).collect();
+    // Without a catalogue nobody knows which field is the name.
+    let most = if catalogue.is_some() { NAMES_MAX } else { 0 };
+    let subjects: Vec<_> = subjects.into_iter().take(most).collect();
     let keys: Vec<_> =
         subjects.iter().map(|subject| StateKey::Subject(tenant.clone(), subject.clone())).collect();
     let states = store.states(&keys).await?;
-    let name = |(subject, state): (&model::SubjectRef, &model::State)| {
+    let name = |(subject, state): (&SubjectRef, &model::State)| {
         let field = catalogue?.subjects.get(subject.kind())?.called.as_ref()?;
         Some((subject.to_string(), state.text(field)?.chars().take(NAME_CHARS_MAX).collect()))
     };
@@ -140,8 +165,10 @@ pub fn entry(
     let subject = view.subject().map(ToString::to_string).unwrap_or_default();
     let kinds: BTreeSet<String> = view.reasons.iter().map(|reason| reason.kind.to_string()).collect();
     let reasons: BTreeSet<String> = view.reasons.iter().map(|reason| reason.because.to_string()).collect();
-    // Without a catalogue nobody knows where it is to be told, and so not where it waits.
-    let is_known = |channel: &Channel| catalogue.is_some() || view.is_marked_on(*channel);
+    // Without a catalogue nobody knows where it is to be told, and so not where it waits; what was read or cleared is so
+    // on every channel, whoever marked it.
+    let is_known =
+        |channel: &Channel| catalogue.is_some() || view.is_marked_on(*channel) || !view.waits(*channel);
     let channels = channels(view, catalogue).into_iter().filter(is_known);
     Entry {
         entry: key.to_string(),
@@ -192,25 +219,33 @@ fn fate(channel: Channel, view: &EntryView, journal: &BTreeMap<ReadyId, Journall
 }
 
 /// What the journal says of a Ready, and since when.
-fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
-    let sent = journalled.records.iter().find(|record| record.what == Recorded::Sent);
-    let (what, at) = match (sent.or(journalled.records.last()), journalled.claims.last()) {
-        (Some(record), _) => (
-            match record.what {
-                Recorded::Sent => "sent",
-                Recorded::Nothing => "nothing was left to send",
-                Recorded::Refused => "refused by the channel",
-                Recorded::NotSent | Recorded::Away => "not sent yet, tried again",
-                Recorded::Returned => "not sent, left to the next message",
-                Recorded::Unknown => "may have been sent",
-                Recorded::Unsure => "may have been sent, sent again",
-            },
-            Some(record.at),
-        ),
-        (None, Some(claim)) => ("being sent", Some(claim.at)),
-        (None, None) => ("on its way", None),
+pub fn said(journalled: &Journalled) -> (Option<String>, Option<String>) {
+    let what = match (decisive(journalled), journalled.claims.last()) {
+        (Some(record), _) => match record.what {
+            Recorded::Sent => "sent",
+            Recorded::Nothing => "nothing was left to send",
+            Recorded::Refused => "refused by the channel",
+            Recorded::NotSent | Recorded::Away => "not sent yet, tried again",
+            Recorded::Returned => "not sent, left to the next message",
+            Recorded::Unknown => "may have been sent",
+            Recorded::Unsure => "may have been sent, sent again",
+        },
+        (None, Some(_)) => "being sent",
+        (None, None) => "on its way",
     };
-    (Some(what.to_owned()), at.map(|at| at.to_string()))
+    (Some(what.to_owned()), since_when(journalled).map(|at| at.to_string()))
+}
+
+/// Since when it is as the journal says.
+pub fn since_when(journalled: &Journalled) -> Option<Millis> {
+    let record = decisive(journalled).map(|record| record.at);
+    record.or(journalled.claims.last().map(|claim| claim.at))
+}
+
+/// Once it was sent no later word changes that.
+fn decisive(journalled: &Journalled) -> Option<&Record> {
+    let sent = journalled.records.iter().find(|record| record.what == Recorded::Sent);
+    sent.or(journalled.records.last())
 }
 
 /// `7d` or `7`: how many days back.
@@ -237,7 +272,17 @@ mod tests {
         assert_eq!(channels(std::slice::from_ref(&row)), Vec::<String>::new());
         let what = model::mark::What::Ended(model::Why::Muted);
         let mark = model::Mark::new(Some(Channel::Email), what, vec![key], Millis(1));
-        assert_eq!(channels(&[row, Row::Mark(mark)]), ["email"]);
+        assert_eq!(channels(&[row.clone(), Row::Mark(mark)]), ["email"]);
+        // What the person read is settled wherever it would have been told, also where nobody marked it.
+        let mark = model::Mark::new(None, model::mark::What::Read, vec![key], Millis(1));
+        assert_eq!(channels(&[row.clone(), Row::Mark(mark)]), ["email", "push"]);
+        let up_to = [(model::person::notes::up_to("cleared", None), Some(model::Value::Flag(true)))];
+        let notes = model::State::at(1, up_to);
+        let (_, view) = folded(&[row], &notes).remove(0);
+        let fates = entry(key, &view, &BTreeMap::new(), &BTreeMap::new(), None).fates;
+        let fates: Vec<_> = fates.into_iter().map(|fate| (fate.channel, fate.fate)).collect();
+        let cleared = |channel: &str| (channel.to_owned(), "cleared".to_owned());
+        assert_eq!(fates, [cleared("email"), cleared("push")]);
     }
 
     #[test]

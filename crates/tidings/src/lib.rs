@@ -26,6 +26,7 @@ pub mod erase;
 pub mod explain;
 pub mod http;
 pub mod open;
+pub mod person;
 mod post;
 pub mod preview;
 pub mod quarantine;

@@ -28,6 +28,7 @@ use topic::Topics;
 use wire::token::{SECRET_BYTES, Secret};
 
 pub use crate::explain::Refusal;
+pub use gather::{Known, known, unknown};
 
 /// What previews are made with, made once.
 pub struct Studio {
@@ -171,6 +172,24 @@ impl Studio {
             }
         }
         Ok(Ok(previews))
+    }
+
+    /// What each open window of somebody who is known would tell if it were released now, with the message that it
+    /// would be.
+    pub async fn coming(
+        &self,
+        person: &Person,
+        known: &Known,
+        at: Place<'_>,
+    ) -> anyhow::Result<Vec<(Ready, Preview)>> {
+        let plans = self.catalogue.plans.by_name.keys().cloned().collect();
+        let wanted = Wanted { person: person.clone(), plans };
+        let sheets = gather::digests(&wanted, known, &self.catalogue, &self.zones, at).await?;
+        let of_sheet = |(ready, world): (Ready, World)| {
+            let preview = self.digest(&ready, known, &world, at)?;
+            Ok((ready, preview))
+        };
+        sheets.into_iter().map(of_sheet).collect()
     }
 
     /// What a release by hand would send now: one message for each window that has something to tell.

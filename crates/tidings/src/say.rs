@@ -8,9 +8,12 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context as _;
 use clap::builder::styling::{AnsiColor, Style};
 use runtime::clock::Stopwatch;
 use serde::Serialize;
+
+use crate::failure::Failure;
 
 /// The few looks that texts have.
 pub const BOLD: Style = Style::new().bold();
@@ -78,6 +81,22 @@ pub fn fail(why: &str) {
     } else {
         talk(format!("{} {why}", Paint::talk().with(BAD, "tidings:")));
     }
+}
+
+/// Asks before what cannot be taken back. Where nobody can answer it has to be said beforehand.
+pub fn ask(question: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        let why = "this cannot be undone, and nobody is here to be asked: --yes does it unasked";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    write!(io::stderr().lock(), "{question} [y/N] ").context("ask")?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).context("read the answer")?;
+    Ok(is_yes(&answer))
+}
+
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
 }
 
 /// Shows how far something is: on a terminal on one line that is written over, elsewhere not at all.
@@ -153,6 +172,17 @@ mod tests {
     fn columns_line_up() {
         let rows = [["a".to_owned(), "bb".to_owned()], ["änn".to_owned(), "c".to_owned()]];
         assert_eq!(table(&rows), ["a    bb", "änn  c"]);
+    }
+
+    #[test]
+    fn only_a_yes_is_one() {
+        let check = |answer: &str, expected: bool| assert_eq!(is_yes(answer), expected, "{answer:?}");
+        for answer in ["y\n", "Y\n", "yes\n", " YES \r\n"] {
+            check(answer, true);
+        }
+        for answer in ["", "\n", "n\n", "yess\n", "release\n", "\u{1b}y\n"] {
+            check(answer, false);
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use model::{Crowd, Day, Enrolment, Millis, Person, State, Tenant, entry::DayKey};
-use store::{Crowds, DayPart, DayRows, Days, Members, StateKey, States, Store, StoreError};
+use model::{Crowd, Day, Enrolment, Millis, Person, State, SubjectRef, Tenant, entry::DayKey};
+use store::{Crowds, DayPart, DayRows, Days, Followed, Members, StateKey, States, Store, StoreError};
 use topic::{
     CommitError, Happening, Member, Membership, NewRecord, Offsets, Record, TopicError, TopicSpec, Topics,
     Turn, port::Standing,
@@ -165,6 +165,16 @@ impl Crowds for WatchedStore {
             self.watch.hold(members.persons.len());
         }
         Ok(members)
+    }
+
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError> {
+        self.inner.followed(tenant, person, behind, most).await
     }
 
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {

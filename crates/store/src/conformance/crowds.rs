@@ -2,11 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use model::{Crowd, Enrolment, Person, limits::SLICE_PERSONS_MAX, place::Cell};
+use model::{
+    Crowd, Enrolment, Person, SubjectRef,
+    limits::{FOLLOWS_PART_MAX, SLICE_PERSONS_MAX},
+    place::Cell,
+};
 
 use super::{
     Broken, Harness, Kept, Promise, held, same,
-    samples::{person, subject, tenant},
+    samples::{hostile_names, person, subject, tenant},
 };
 use crate::port::Store;
 
@@ -45,6 +49,11 @@ pub(super) const PROMISES: &[Promise] = &[
         name: "both sides of a crowd agree",
         says: "whether somebody belongs is told the same from both sides, in the order asked for",
         check: |harness| Box::pin(agree(harness)),
+    },
+    Promise {
+        name: "what a person follows is listed",
+        says: "part after part names what a person follows once, by the version that stands, and nothing else, after a crash as well",
+        check: |harness| Box::pin(listed(harness)),
     },
     Promise {
         name: "crowds are apart",
@@ -282,4 +291,70 @@ async fn apart(harness: &mut dyn Harness) -> Kept {
         same(crowd, &all(&store, crowd, 10).await?, &vec![person(&format!("p{n}"))?])?;
     }
     Ok(())
+}
+
+/// What somebody follows, by parts of this size.
+async fn followed(
+    store: &Arc<dyn Store>,
+    (of, who): (&str, &str),
+    most: usize,
+) -> Result<Vec<(SubjectRef, i64)>, Broken> {
+    let (tenant, person) = (tenant(of)?, person(who)?);
+    let (mut subjects, mut behind) = (Vec::new(), None);
+    for _ in 0..1_000 {
+        let part = store.followed(&tenant, &person, behind.as_ref(), most).await?;
+        let size = part.subjects.len();
+        held(format!("{size} in a part of {most}"), size <= most.clamp(1, FOLLOWS_PART_MAX))?;
+        subjects.extend(part.subjects);
+        match part.next {
+            Some(next) => behind = Some(next),
+            None => return Ok(subjects),
+        }
+    }
+    Err(Broken("the parts do not end".into()))
+}
+
+async fn listed(harness: &mut dyn Harness) -> Kept {
+    let mut store = harness.open().await?;
+    same("before there is anything", &followed(&store, ("main", "ann"), 7).await?, &Vec::new())?;
+    let mut expected = BTreeMap::new();
+    let mut enrolments = Vec::new();
+    for (n, name) in (1..).zip(hostile_names()) {
+        let (short, _) = name.split_at(name.floor_char_boundary(126));
+        let Ok(of) = subject(&format!("a:{short}")) else { continue };
+        let crowd = Crowd::Followers(of.clone());
+        // Of three versions the newest stands, in each order; every fourth of them ends it.
+        let mut versions = [(n, true), (n + 100, n % 4 != 0), (n + 50, n % 2 == 0)];
+        versions.rotate_left(usize::try_from(n % 3).unwrap_or(0));
+        for (version, on) in versions {
+            enrolments.push(enrolment("ann", &crowd, version, on)?);
+        }
+        expected.insert(of, (n % 4 != 0).then_some(n + 100));
+        // Of others, whose names begin alike.
+        for who in ["an", "anne", "ann:"] {
+            enrolments.push(enrolment(who, &crowd, 1, true)?);
+        }
+        enrolments.push(Enrolment { tenant: tenant("mai")?, ..enrolment("ann", &crowd, 1, true)? });
+    }
+    for crowd in [Crowd::Cell(Cell(7)), Crowd::Everyone] {
+        enrolments.push(enrolment("ann", &crowd, 1, true)?);
+    }
+    for one in enrolments {
+        store.enrol(vec![one]).await?;
+    }
+    // Nobody looks between the last write and the crash.
+    store.enrol(vec![enrolment("ann", &followers("z:last")?, 9, true)?]).await?;
+    expected.insert(subject("z:last")?, Some(9));
+    store = harness.crash(store).await?;
+    let expected: Vec<_> = expected.into_iter().filter_map(|(of, version)| Some((of, version?))).collect();
+    held("nothing is followed", expected.len() > 10)?;
+    for most in [0, 1, 7, usize::MAX] {
+        same(format!("by {most}"), &followed(&store, ("main", "ann"), most).await?, &expected)?;
+    }
+    let asked: Result<Vec<_>, Broken> = expected
+        .iter()
+        .map(|(of, _)| Ok((tenant("main")?, person("ann")?, Crowd::Followers(of.clone()))))
+        .collect();
+    let since: Vec<_> = expected.iter().map(|(_, version)| Some(*version)).collect();
+    same("the other side", &store.enrolled(&asked?).await?, &since)
 }

@@ -107,7 +107,7 @@ fn filled() -> Counts {
         Holding::Days => 4,
         Holding::Profile | Holding::Crowds => 3,
         Holding::Mutes | Holding::Journal => 2,
-        Holding::Notes | Holding::Slips => 1,
+        Holding::Notes | Holding::Slips | Holding::Follows => 1,
         // It lies by no person's name, and ends after a day.
         _ => 0,
     };
@@ -134,6 +134,8 @@ async fn left(store: &dyn Store, (of, who): (&str, &str), n: u8) -> Result<Vec<S
         let members = store.members(&tenant, &crowd, None, 100).await?.persons;
         left.extend(members.contains(&person).then(|| format!("a member of {crowd}")));
     }
+    let follows = store.followed(&tenant, &person, None, 100).await?.subjects;
+    left.extend(follows.iter().map(|(subject, _)| format!("that they follow {subject}")));
     let slip = store.slip(ready(n), NOW).await?;
     left.extend(slip.is_some().then(|| "a slip".to_owned()));
     let journalled = store.journalled(&tenant, &[ready(n)]).await?;

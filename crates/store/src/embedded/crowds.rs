@@ -1,23 +1,25 @@
-//! Crowds: a row for each person under the crowd, so that its members are one range.
+//! Crowds: a row for each person under the crowd, so that its members are one range; of followers another one under the
+//! person, in the same step (docs/decisions/034).
 
 use std::ops::Bound;
 
 use async_trait::async_trait;
 use fjall::{Readable as _, UserKey};
 use model::{
-    Crowd, Enrolment, Person, Tenant,
+    Crowd, Enrolment, Person, SubjectRef, Tenant,
     fault::{self, Fault},
-    limits::SLICE_PERSONS_MAX,
+    limits::{FOLLOWS_PART_MAX, SLICE_PERSONS_MAX},
 };
 
 use super::{
     Embedded,
     engine::{Engine, Table, failed},
     keys,
+    writer::Stage,
 };
 use crate::{
     codec,
-    port::{Crowds, Members, StoreError},
+    port::{Crowds, Followed, Members, StoreError},
 };
 
 /// A part ends after so many rows, also if most of them say that somebody left.
@@ -33,11 +35,11 @@ impl Crowds for Embedded {
             .run(enrolments.len(), move |stage| {
                 for one in &enrolments {
                     let key = keys::member(&one.tenant, &one.crowd, &one.person);
-                    let present = stage.with(Table::Crowds, &key, codec::enrolment_back)?;
-                    let wins = present
-                        .is_none_or(|(version, on)| one.wins_over(&Enrolment { version, on, ..one.clone() }));
-                    if wins || fault::planted(Fault::OlderWins) {
-                        stage.put(Table::Crowds, key, codec::enrolment(one.version, one.on)?);
+                    put(stage, Table::Crowds, key, one)?;
+                    if let Crowd::Followers(of) = &one.crowd {
+                        let mut key = keys::follows(&one.tenant, &one.person);
+                        key.extend_from_slice(of.as_str().as_bytes());
+                        put(stage, Table::Follows, key, one)?;
                     }
                 }
                 Ok(())
@@ -58,6 +60,19 @@ impl Crowds for Embedded {
         self.look(most, move |engine| part(engine, &prefix, from.as_deref(), most)).await
     }
 
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError> {
+        let most = most.clamp(1, FOLLOWS_PART_MAX);
+        let prefix = keys::follows(tenant, person);
+        let behind = behind.cloned();
+        self.look(most, move |engine| follows(engine, &prefix, behind.as_ref(), most)).await
+    }
+
     async fn enrolled(&self, of: &[(Tenant, Person, Crowd)]) -> Result<Vec<Option<i64>>, StoreError> {
         let keys: Vec<Vec<u8>> =
             of.iter().map(|(tenant, person, crowd)| keys::member(tenant, crowd, person)).collect();
@@ -72,6 +87,44 @@ impl Crowds for Embedded {
         })
         .await
     }
+}
+
+/// Each row by what stands there, so that one which was written before there was the other comes to it when it is repeated.
+fn put(stage: &mut Stage, table: Table, key: Vec<u8>, one: &Enrolment) -> Result<(), StoreError> {
+    let present = stage.with(table, &key, codec::enrolment_back)?;
+    let wins = present.is_none_or(|(version, on)| one.wins_over(&Enrolment { version, on, ..one.clone() }));
+    if wins || fault::planted(Fault::OlderWins) {
+        stage.put(table, key, codec::enrolment(one.version, one.on)?);
+    }
+    Ok(())
+}
+
+/// A part of what a person follows.
+fn follows(
+    engine: &Engine,
+    prefix: &[u8],
+    behind: Option<&SubjectRef>,
+    most: usize,
+) -> Result<Followed, StoreError> {
+    let start = match behind {
+        Some(behind) => Bound::Excluded([prefix, behind.as_str().as_bytes()].concat()),
+        None => Bound::Included(prefix.to_vec()),
+    };
+    let (mut subjects, mut last) = (Vec::new(), None);
+    let rows = engine.view().range(engine.table(Table::Follows), (start, Bound::Unbounded));
+    for (looked, row) in rows.enumerate() {
+        let (key, value) = row.into_inner().map_err(|error| failed("reading follows", &error))?;
+        let Some(subject) = key.strip_prefix(prefix) else { break };
+        if looked == most {
+            return Ok(Followed { subjects, next: last });
+        }
+        let subject = std::str::from_utf8(subject).ok().and_then(|name| SubjectRef::new(name).ok());
+        let subject = subject.ok_or_else(|| codec::bad("what a person follows"))?;
+        let (version, on) = codec::enrolment_back(&value)?;
+        subjects.extend(on.then(|| (subject.clone(), version)));
+        last = Some(subject);
+    }
+    Ok(Followed { subjects, next: None })
 }
 
 /// A part of a crowd. The place where the next begins is the last person that was looked at, so whoever

@@ -29,6 +29,8 @@ pub(super) enum Table {
     States,
     Notes,
     Crowds,
+    /// The crowds of followers once more, by person.
+    Follows,
     Journal,
     Answers,
     Words,
@@ -36,11 +38,12 @@ pub(super) enum Table {
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Meta,
         Self::States,
         Self::Notes,
         Self::Crowds,
+        Self::Follows,
         Self::Journal,
         Self::Answers,
         Self::Words,
@@ -53,6 +56,7 @@ impl Table {
             Self::States => "states",
             Self::Notes => "notes",
             Self::Crowds => "crowds",
+            Self::Follows => "follows",
             Self::Journal => "journal",
             Self::Answers => "answers",
             Self::Words => "words",

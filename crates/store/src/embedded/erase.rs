@@ -141,6 +141,7 @@ fn find(engine: &Engine, of: &(Tenant, Person), now: Millis) -> Result<Found, St
     if !fault::planted(Fault::CrowdsKept) {
         find_crowds(engine, &view, of, &mut all)?;
     }
+    find_follows(engine, &view, of, &mut all)?;
     readys.extend(find_slips(engine, &view, of, &mut all)?);
     for ready in readys {
         for row in view.prefix(engine.table(Table::Journal), keys::ready(&of.0, ready)) {
@@ -221,6 +222,20 @@ fn find_crowds(
             found(&mut all.counts, Holding::Crowds, 1);
             all.rows.push((Table::Crowds, key.to_vec()));
         }
+    }
+    Ok(())
+}
+
+fn find_follows(
+    engine: &Engine,
+    view: &Snapshot,
+    (tenant, person): &(Tenant, Person),
+    all: &mut Found,
+) -> Result<(), StoreError> {
+    for row in view.prefix(engine.table(Table::Follows), keys::follows(tenant, person)) {
+        let key = row.key().map_err(|error| failed("reading follows", &error))?;
+        found(&mut all.counts, Holding::Follows, 1);
+        all.rows.push((Table::Follows, key.to_vec()));
     }
     Ok(())
 }

@@ -113,6 +113,14 @@ pub(super) fn member(tenant: &Tenant, crowd: &Crowd, person: &Person) -> Vec<u8>
     out
 }
 
+/// What the rows of all that a person follows begin with; the subject follows.
+pub(super) fn follows(tenant: &Tenant, person: &Person) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    push_name(&mut out, tenant.as_str());
+    push_name(&mut out, person.as_str());
+    out
+}
+
 /// What the journal's rows of one Ready begin with.
 pub(super) fn ready(tenant: &Tenant, ready: ReadyId) -> Vec<u8> {
     let mut out = Vec::with_capacity(48);

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use model::{
-    Cell, Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, Tenant,
+    Cell, Crowd, Day, Enrolment, EventKey, Millis, Person, ReadyId, Row, State, SubjectRef, Tenant,
     entry::DayKey,
     erase::{Counts, Erase, Holding},
     event::FirstWord,
@@ -17,8 +17,8 @@ use super::{
     engine::{Late, lock},
 };
 use crate::port::{
-    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Journal, Journalled,
-    Members, Record, Slips, StateKey, States, StoreError,
+    Answers, Claim, Claimed, Crowds, DayPart, DayRows, Days, Erasure, FirstWords, Followed, Journal,
+    Journalled, Members, Record, Slips, StateKey, States, StoreError,
 };
 
 #[async_trait]
@@ -230,6 +230,25 @@ impl Crowds for Lying {
         }
         if let Some((last, _)) = repeated {
             part.persons.insert(0, last);
+        }
+        Ok(part)
+    }
+
+    async fn followed(
+        &self,
+        tenant: &Tenant,
+        person: &Person,
+        behind: Option<&SubjectRef>,
+        most: usize,
+    ) -> Result<Followed, StoreError> {
+        self.settle().await?;
+        let (tenant, person) = (self.tenant(tenant), self.person(person));
+        let mut part = self.inner.followed(&tenant, &person, behind, most).await?;
+        if self.tells(Lie::FollowsSkip) && part.next.is_some() {
+            part.subjects.pop();
+        }
+        if self.tells(Lie::FollowsOlder) {
+            part.subjects.iter_mut().for_each(|(_, version)| *version -= 1);
         }
         Ok(part)
     }

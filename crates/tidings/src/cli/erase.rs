@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 pub const ERASE: &str = "\
 From the moment this is asked for nothing is heard of the person and nobody tells them anything. What they have is \
-removed when what was in flight has landed, by the room `keeper`: their days, profile, mutes, notes and crowds, slips \
+removed when what was in flight has landed, by the room `keeper`: their days, profile, mutes, follows, notes and crowds, slips \
 and what the journal has of their messages, what is remembered of them between turns, messages in the outbox. The \
 receipt says of every place how much was removed, what stays, and until when; each is kept for a year, whatever is asked \
 for later. Asked for again it is done again. An erased id stays erased: what services say of it later is ignored. To use \

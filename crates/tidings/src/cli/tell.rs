@@ -25,11 +25,15 @@ Examples:
   printf 'nonsense' | tidings publish --upstream -";
 
 pub const PERSON: &str = "\
+Without fields it shows what is known of the person: profile, devices, follows and mutes, what they will get and got, and \
+their days. Addresses and tokens are masked; times are in the person's own zone. Beside a running house it asks that house.
+
 Fields that Tidings itself reads: zone (Europe/Berlin), email, name, language (BCP 47), email_off (true), \
 place (degrees north and east, 52.5,13.4), email_plan (of several plans that a kind offers, the one by \
 which they want their mail), and webhook and chat (where those are called). An empty value takes the field away.
 
 Examples:
+  tidings person ann
   tidings person ann name=Ann zone=Europe/Berlin email=ann@example.org
   tidings person ann place=52.5,13.4 email_plan=weekly";
 
@@ -129,8 +133,8 @@ pub struct Muted {
 pub struct Person {
     /// The person, by the id that services use for them
     pub person: String,
-    /// Fields of the profile
-    #[arg(value_name = "FIELD=VALUE", required = true)]
+    /// Fields of the profile to set; without any, what is known is shown
+    #[arg(value_name = "FIELD=VALUE")]
     pub fields: Vec<String>,
 }
 

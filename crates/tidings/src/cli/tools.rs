@@ -19,12 +19,13 @@ pub const WINDOWS: &str = "\
 Each window with its plan and key, when it opened and is due, how many entries were announced to it, and why it is \
 open: not due yet, or held since the person is online, in quiet hours or over a cap. A window that is released \
 tells what it holds now; one that is cancelled tells nothing, and what it holds ends as `cancelled by hand`. \
-Both mean this one window and none that opens later. --key is needed where the plan has several windows.
+Both mean this one window and none that opens later. --key is needed where the plan has several windows. A cancelled \
+window cannot be brought back: on a terminal it is asked about first, elsewhere it needs --yes.
 
 Examples:
   tidings windows ann
   tidings windows ann --release morning_mail
-  tidings windows ann --cancel replies --key post:7";
+  tidings windows ann --cancel replies --key post:7 --yes";
 
 pub const SHARES: &str = "\
 Every entry of these days is looked at, by UTC days and as its rows are now: told on a channel at least, waiting, or ended, \
@@ -95,6 +96,9 @@ pub struct Windows {
     /// Of the plan's windows the one with this key
     #[arg(long, value_name = "KEY", requires = "act", allow_hyphen_values = true)]
     pub key: Option<String>,
+    /// Cancel without being asked
+    #[arg(long, requires = "cancel", conflicts_with = "release")]
+    pub yes: bool,
 }
 
 impl Windows {

@@ -1,5 +1,7 @@
 //! `tidings days`: a person's days.
 
+use std::io;
+
 use model::{Millis, Person};
 
 use super::{
@@ -9,7 +11,7 @@ use super::{
 use crate::{
     cli,
     config::Config,
-    days::{self, Days, Entry, Mood},
+    days::{self, Days, Entry, Mood, OneDay},
     failure::Failure,
     say::{self, Paint},
 };
@@ -57,23 +59,26 @@ fn print(days: &Days) -> Result<(), Failure> {
     if days.days.is_empty() {
         say::talk(format!("nothing for {} in these days", say::clean(&days.person)));
     }
-    for day in &days.days {
-        say::data(paint.with(say::BOLD, &day.day))?;
-        let rows: Vec<[String; 4]> = day.entries.iter().map(row).collect();
-        for (line, entry) in say::table(&rows).into_iter().zip(&day.entries) {
-            say::data(format!("  {line}"))?;
-            for fate in &entry.fates {
-                let style = match fate.mood {
-                    Mood::Told => say::GOOD,
-                    Mood::Waiting => say::WARN,
-                    Mood::Ended => say::FAINT,
-                };
-                let journal = fate.journal.as_deref().map(|said| format!(", {said}")).unwrap_or_default();
-                let at = fate.at.as_deref().map(|at| format!(" at {at}")).unwrap_or_default();
-                say::data(format!("    {}: {}{journal}{at}", fate.channel, paint.with(style, &fate.fate)))?;
-            }
-            say::data(paint.with(say::FAINT, format!("    {}", entry.entry)))?;
+    Ok(days.days.iter().try_for_each(|day| print_day(day, paint))?)
+}
+
+/// One day with all its entries.
+pub(super) fn print_day(day: &OneDay, paint: Paint) -> io::Result<()> {
+    say::data(paint.with(say::BOLD, &day.day))?;
+    let rows: Vec<[String; 4]> = day.entries.iter().map(row).collect();
+    for (line, entry) in say::table(&rows).into_iter().zip(&day.entries) {
+        say::data(format!("  {line}"))?;
+        for fate in &entry.fates {
+            let style = match fate.mood {
+                Mood::Told => say::GOOD,
+                Mood::Waiting => say::WARN,
+                Mood::Ended => say::FAINT,
+            };
+            let journal = fate.journal.as_deref().map(|said| format!(", {said}")).unwrap_or_default();
+            let at = fate.at.as_deref().map(|at| format!(" at {at}")).unwrap_or_default();
+            say::data(format!("    {}: {}{journal}{at}", fate.channel, paint.with(style, &fate.fate)))?;
         }
+        say::data(paint.with(say::FAINT, format!("    {}", entry.entry)))?;
     }
     Ok(())
 }

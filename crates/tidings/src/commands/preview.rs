@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Where links lead in the previews of a house that does not run and has no `public_url`.
-const NOWHERE: &str = "http://localhost";
+pub(super) const NOWHERE: &str = "http://localhost";
 
 pub fn run(config: &Config, asked: &cli::Preview, out: Out) -> Result<(), Failure> {
     let wanted = Asked {

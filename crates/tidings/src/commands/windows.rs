@@ -19,9 +19,20 @@ pub fn run(config: &Config, asked: &cli::Windows, out: Out) -> Result<(), Failur
     let person = Person::new(&asked.person).map_err(Failure::refused)?;
     let reach = reach(config)?;
     match asked.deed() {
+        Some((plan, Deed::Cancel)) if !asked.yes && !is_sure(plan, &person)? => {
+            say::talk("left as it is");
+            Ok(())
+        }
         Some((plan, deed)) => act(&reach, config, &person, (plan, asked.key.as_deref()), deed, out),
         None => list(&reach, config, &person, out),
     }
+}
+
+/// What is cancelled never comes back.
+fn is_sure(plan: &str, person: &Person) -> Result<bool, Failure> {
+    let what =
+        format!("nothing that waits for {person} under `{plan}` will be sent, now or later. Cancel it?");
+    say::ask(&say::clean(&what))
 }
 
 fn list(reach: &Reach, config: &Config, person: &Person, out: Out) -> Result<(), Failure> {

@@ -193,9 +193,12 @@ fn stays(holding: Holding, means: &Means, now: Millis) -> (Option<&'static str>,
                 only where somebody welcomes it";
             (Some(stays), None)
         }
-        Holding::Days | Holding::Profile | Holding::Mutes | Holding::Crowds | Holding::Slips => {
-            (means.store_files, None)
-        }
+        Holding::Days
+        | Holding::Profile
+        | Holding::Mutes
+        | Holding::Crowds
+        | Holding::Follows
+        | Holding::Slips => (means.store_files, None),
         Holding::Journal => {
             let stays =
                 "what messages told, by hashes that name nobody, where nothing else named the message";

@@ -21,8 +21,8 @@ use topic::NewRecord;
 use wire::topics;
 
 use super::{
-    App, Oops, Shared, archive, clock, devices, erase, explain, open, preview, release, replay, shares,
-    state, suppressions, unknown,
+    App, Oops, Shared, archive, clock, devices, erase, explain, open, person, preview, release, replay,
+    shares, state, suppressions, unknown,
 };
 use crate::{
     days,
@@ -38,6 +38,7 @@ pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/admin/stages", get(stages))
         .route("/admin/days", get(days_of))
+        .route("/admin/person", get(person::told))
         .route("/admin/windows", get(open::list).post(open::act))
         .route("/admin/shares", get(shares::shares))
         .route("/admin/explain", get(explain::explain))

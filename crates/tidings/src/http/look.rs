@@ -27,6 +27,14 @@ pub fn date(day: Day) -> String {
     }
 }
 
+/// `Sat 21 Nov 2026`: a day beside instants.
+pub fn whole_date(day: Day) -> String {
+    match Timestamp::from_millisecond(day.start().0) {
+        Ok(at) => at.to_zoned(Zone::UTC).strftime("%a %-d %b %Y").to_string(),
+        Err(_) => day.to_string(),
+    }
+}
+
 /// How long until then, in the one or two units that matter.
 pub fn until(ms: i64) -> String {
     let minutes = ms.max(0) / 60_000;
@@ -102,6 +110,7 @@ mod tests {
             "Sat 21 Nov 2026, 10:05"
         );
         assert_eq!(date(Day::parse("2026-11-01").unwrap()), "Sun 1 Nov");
+        assert_eq!(whole_date(Day::parse("2026-11-01").unwrap()), "Sun 1 Nov 2026");
         assert_eq!(until(59_999), "now");
         assert_eq!(until(90 * 60_000), "in 1 h 30 min");
         assert_eq!(until(25 * 3_600_000), "in 1 d 1 h");

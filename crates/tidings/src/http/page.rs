@@ -25,7 +25,7 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 19] = [
+const TEMPLATES: [(&str, &str); 20] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("overview.html", include_str!("../../page/overview.html")),
     ("pipeline.html", include_str!("../../page/pipeline.html")),
@@ -33,6 +33,7 @@ const TEMPLATES: [(&str, &str); 19] = [
     ("inbox.html", include_str!("../../page/inbox.html")),
     ("mail.html", include_str!("../../page/mail.html")),
     ("person.html", include_str!("../../page/person.html")),
+    ("why.html", include_str!("../../page/why.html")),
     ("cancel.html", include_str!("../../page/cancel.html")),
     ("preview.html", include_str!("../../page/preview.html")),
     ("push.html", include_str!("../../page/push.html")),
@@ -137,7 +138,7 @@ fn place_of(template: &str) -> &str {
         "overview.html" => "/",
         "pipeline.html" => "/pipeline",
         "outbox.html" | "mail.html" => "/outbox",
-        "person.html" | "push.html" | "cancel.html" => "/person",
+        "person.html" | "push.html" | "cancel.html" | "why.html" => "/person",
         "preview.html" => "/preview",
         "told.html" => "/told",
         "publish.html" => "/publish",

@@ -1,189 +1,299 @@
-//! A person: what is known of them, what they wait for, and their days with every entry's fate.
+//! A person, as somebody who answers their questions has them open: the page, why an entry was told or not, and the same
+//! as the command line asks for it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    Router,
+    Json, Router,
     extract::{Query, State},
-    response::Response,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
     routing::get,
 };
-use model::{
-    Millis, Person, State as Known, Value as Stated,
-    civil::Zone,
-    person::{PersonRecord, profile},
-};
+use model::{Crowd, Day, Millis, Person, ReadyId, civil::Zone, person::profile};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::StateKey;
 
 use super::{
-    App, Oops, Shared, look,
+    App, Oops, Shared,
+    admin::{Of, refuse},
+    look,
     page::{self, Asked},
     windows,
 };
 use crate::{
-    days::{self, Days},
-    open,
-    suppressions::{self, Suppressed},
+    days, explain,
+    open::Deed,
+    person::{self, Sources, Whole},
+    preview::Place,
 };
 
-/// How far back the page looks.
-const DAYS_SHOWN: i32 = 7;
-/// Mails that entries are linked to; older ones are in the outbox all the same.
-const MAILS_LINKED: usize = 1_000;
 /// Persons who are offered by name.
 const OFFERED_MAX: usize = 20;
-/// Mutes that are listed; of more only the number is said.
-const MUTES_LISTED: usize = 20;
+/// Characters of a text of theirs that are shown in one place.
+const TEXT_CHARS_MAX: usize = 200;
 
-/// The fields of a profile that are shown. An address is masked: a page is easily seen by others.
-const SHOWN: [(&str, &str); 7] = [
+/// How fields of a profile are called; others by their own names.
+const CALLED: [(&str, &str); 9] = [
     (profile::NAME, "Name"),
     (profile::ZONE, "Zone"),
     (profile::LANGUAGE, "Language"),
     (profile::PLACE, "Place"),
-    (profile::EMAIL, "E-mail"),
+    (profile::QUIET, "Quiet hours"),
     (profile::EMAIL_PLAN, "Mail by plan"),
     (profile::EMAIL_OFF, "No mail, please"),
+    (profile::PUSH_PLAN, "Push by plan"),
+    (profile::PUSH_OFF, "No push, please"),
 ];
 
 pub fn routes() -> Router<Arc<App>> {
-    Router::new().route("/person", get(person))
+    Router::new().route("/person", get(person)).route("/person/why", get(why))
+}
+
+impl App {
+    /// Nothing if nothing is known of them.
+    async fn whole(&self, person: &Person, day: Option<Day>) -> anyhow::Result<Option<Whole>> {
+        let engines = self.house.engines();
+        let (log, store) = (&*engines.topics, &*engines.store);
+        let zones = &self.house.intake().zones;
+        let sources = Sources {
+            at: Place { log, store, tenant: &self.tenant, now: self.now() },
+            catalogue: Some(&self.catalogue),
+            studio: Some(&self.studio),
+            outbox: Some(&self.outbox),
+            day,
+        };
+        let gathered = person::gather(person, sources).await?;
+        let tell = || person::tell(person, &gathered, (zones, sources.catalogue), sources.at.now);
+        Ok((!gathered.is_nobody()).then(tell))
+    }
+
+    /// That nothing is known, with who was probably meant.
+    async fn say_unknown(&self, person: &Person) -> anyhow::Result<String> {
+        let engines = self.house.engines();
+        let (log, store) = (&*engines.topics, &*engines.store);
+        person::unknown(person, Place { log, store, tenant: &self.tenant, now: self.now() }).await
+    }
+}
+
+/// As the command line asks for it.
+pub async fn told(State(app): Shared, Of(person): Of) -> Result<Response, Oops> {
+    Ok(match app.whole(&person, None).await? {
+        Some(whole) => Json(whole).into_response(),
+        None => refuse(StatusCode::NOT_FOUND, app.say_unknown(&person).await?),
+    })
 }
 
 #[derive(Deserialize)]
-struct Id {
+struct Named {
     id: Option<String>,
+    /// One day alone, and all of it.
+    day: Option<String>,
 }
 
 async fn person(
     State(app): Shared,
-    Query(Id { id }): Query<Id>,
+    Query(Named { id, day }): Query<Named>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Oops> {
     let id = id.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
-    let remembered = windows::everybody(&*app.house.engines().topics).await?;
-    let offered: Vec<String> = remembered
-        .persons
-        .keys()
-        .filter(|(tenant, _)| *tenant == app.tenant)
-        .map(|(_, person)| person.to_string())
-        .take(OFFERED_MAX)
-        .collect();
-    let own = match id.as_deref().map(Person::new) {
-        None => json!({"offered": offered}),
-        Some(Err(error)) => json!({"offered": offered, "id": id, "problems": {"id": error.to_string()}}),
+    let mut own = json!({"offered": offered(&app).await?});
+    let more = match id.as_deref().map(Person::new) {
+        None => Value::Null,
+        Some(Err(error)) => json!({"id": id, "problems": {"id": error.to_string()}}),
         Some(Ok(person)) => {
-            let mut own = one(&app, &person).await?;
-            page::join(&mut own, json!({"offered": offered, "id": id}));
-            own
+            let day = day.as_deref().and_then(Day::parse);
+            match app.whole(&person, day).await? {
+                Some(whole) => shown(&whole, (&app, day)),
+                None => json!({"id": id, "unknown": app.say_unknown(&person).await?}),
+            }
         }
     };
+    page::join(&mut own, more);
     app.page("person.html", &asked, own)
 }
 
-async fn one(app: &Arc<App>, person: &Person) -> anyhow::Result<Value> {
+/// Those of whom something is remembered, and then others who have a profile, each with their name.
+async fn offered(app: &App) -> anyhow::Result<Vec<Value>> {
     let engines = app.house.engines();
-    let keys = [StateKey::Person, StateKey::Mutes].map(|key| key(app.tenant.clone(), person.clone()));
-    let mut states = engines.store.states(&keys).await?.into_iter();
-    let (known, mutes) = (states.next().unwrap_or_default(), states.next().unwrap_or_default());
-    let muted = muted(&mutes);
-    let zone = app.house.intake().zones.get_or_utc(known.text(profile::ZONE));
-    let record = windows::of(&*engines.topics, &app.tenant, person).await?.unwrap_or_default();
-    let now = app.now();
-    let days =
-        days::read(&*engines.store, &app.tenant, person, DAYS_SHOWN, now, Some(&app.catalogue)).await?;
-    let found = suppressions::read(&*engines.store, (&app.tenant, person), now).await?;
-    Ok(json!({
-        "is_known": !known.is_empty() || !muted.is_empty() || !days.days.is_empty() || !record.windows.is_empty(),
-        "profile": profile_of(&known),
-        "muted": muted.iter().take(MUTES_LISTED).collect::<Vec<_>>(),
-        "muted_more": muted.len().saturating_sub(MUTES_LISTED),
-        "suppressed": suppressed(&found, &zone),
-        "local": look::instant(now, &zone),
-        "windows": windows_of(app, &record, &zone),
-        "days": days_of(&days, &zone, &mails_of(app)),
-        "days_shown": DAYS_SHOWN,
-    }))
+    let remembered = windows::everybody(&*engines.topics).await?;
+    let own = remembered.persons.into_keys().filter(|(tenant, _)| *tenant == app.tenant);
+    let mut persons: Vec<Person> = own.map(|(_, person)| person).take(OFFERED_MAX).collect();
+    let others = engines.store.members(&app.tenant, &Crowd::Everyone, None, OFFERED_MAX).await?;
+    for other in others.persons {
+        if persons.len() < OFFERED_MAX && !persons.contains(&other) {
+            persons.push(other);
+        }
+    }
+    let key = |person: &Person| StateKey::Person(app.tenant.clone(), person.clone());
+    let keys: Vec<StateKey> = persons.iter().map(key).collect();
+    let profiles = engines.store.states(&keys).await?;
+    let one = |(person, known): (&Person, &model::State)| json!({"id": person.as_str(), "name": known.text(profile::NAME).map(cut)});
+    Ok(persons.iter().zip(&profiles).map(one).collect())
 }
 
-fn profile_of(known: &Known) -> Vec<Value> {
-    let line = |(field, name): &(&str, &str)| {
-        let value = known.get(field)?.to_string();
-        let value = if *field == profile::EMAIL { look::masked(&value) } else { value };
-        Some(json!({"name": name, "value": value}))
-    };
-    SHOWN.iter().filter_map(line).collect()
+/// What is longer than a line says no more for it.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
-/// What keeps mails from the address that they have.
-fn suppressed(found: &Suppressed, zone: &Zone) -> Vec<Value> {
-    let at = |text: &String| Millis::parse(text).map(|at| look::instant(at, zone));
-    let own = found.suppressions.iter().filter(|one| one.holds);
-    own.map(|one| {
-        json!({
-            "what": one.what,
-            "stream": one.stream,
-            "code": one.code,
-            "since": at(&one.since),
-            "until": one.until.as_ref().and_then(at),
-        })
+/// Instants on the wall of the person.
+struct Wall<'a> {
+    zone: &'a Zone,
+    now: Millis,
+}
+
+impl Wall<'_> {
+    fn at(&self, text: &str) -> Option<String> {
+        Millis::parse(text).map(|at| look::instant(at, self.zone))
+    }
+
+    fn maybe(&self, text: Option<&String>) -> Option<String> {
+        text.and_then(|text| self.at(text))
+    }
+
+    fn until(&self, text: &str) -> Option<String> {
+        Millis::parse(text).map(|at| look::until(at.since(self.now)))
+    }
+}
+
+fn shown(whole: &Whole, (app, day): (&App, Option<Day>)) -> Value {
+    let zone = app.house.intake().zones.get_or_utc(Some(&whole.zone));
+    let wall = Wall { zone: &zone, now: app.now() };
+    let field = |name: &str| whole.profile.iter().find(|stated| stated.field == name);
+    json!({
+        "id": whole.person,
+        "is_known": true,
+        "name": field(profile::NAME).map(|stated| cut(&stated.value)),
+        "local": look::instant(wall.now, &zone),
+        "zone": whole.zone,
+        "has_zone": field(profile::ZONE).is_some(),
+        "erased": whole.erased.as_ref().map(|erased| json!({
+            "state": erased.state, "asked": wall.maybe(erased.asked.as_ref()),
+        })),
+        "notes": whole.unknown,
+        "coming": whole.coming.iter().map(|one| coming(one, &wall)).collect::<Vec<_>>(),
+        "again": whole.again.iter().map(|one| json!({
+            "plan": one.plan, "channel": one.channel, "entries": one.entries, "at": wall.at(&one.at),
+        })).collect::<Vec<_>>(),
+        "got": whole.got.iter().map(|one| got(one, &wall)).collect::<Vec<_>>(),
+        "follows": {
+            "newest": whole.follows.newest.iter().map(|one| json!({
+                "subject": one.subject, "name": one.name, "since": wall.maybe(one.since.as_ref()),
+            })).collect::<Vec<_>>(),
+            "count": whole.follows.count,
+            "is_cut": whole.follows.is_cut,
+            "more": whole.follows.count - whole.follows.newest.len(),
+        },
+        "mutes": {
+            "newest": whole.mutes.newest.iter().map(|one| json!({
+                "what": one.words(), "of": one.of, "since": wall.maybe(one.since.as_ref()),
+            })).collect::<Vec<_>>(),
+            "more": whole.mutes.count - whole.mutes.newest.len(),
+        },
+        "profile": profile_of(whole, &wall),
+        "devices": whole.devices.iter().map(|one| json!({
+            "device": cut(&one.device), "platform": one.platform, "token": one.token, "since": wall.maybe(one.since.as_ref()),
+        })).collect::<Vec<_>>(),
+        "days": days_of(whole, &mails_of(whole, app), &wall),
+        "days_shown": person::DAYS_SHOWN,
+        "is_one_day": day.is_some(),
+        "day": day.map(look::whole_date),
     })
-    .collect()
 }
 
-/// What they mute, such as `thread item:1`. A mute that has ended is still there, as a flag that is down.
-fn muted(mutes: &Known) -> Vec<&str> {
-    let up = |value: &Option<Stated>| *value == Some(Stated::Flag(true));
-    mutes.cells.iter().filter(|(_, cell)| up(&cell.value)).map(|(name, _)| &**name).collect()
+fn coming(one: &person::Coming, wall: &Wall<'_>) -> Value {
+    let window = &one.window;
+    json!({
+        "plan": window.plan,
+        "channel": one.channel,
+        "key": window.key,
+        // Names the window that is seen here: one that opens later is not meant.
+        "opening": window.opened,
+        "opened": wall.at(&window.opened),
+        "due": wall.at(&window.due),
+        "until": wall.until(&window.due),
+        "why": window.why,
+        "heard": window.heard,
+        "follows": window.follows,
+        "is_released": window.act.is_some(),
+        "is_cancelled": window.act == Some(Deed::Cancel),
+        "message": one.message.as_ref().map(|message| json!({
+            "headline": cut(&message.headline), "entries": message.entries, "remarks": message.remarks,
+        })),
+    })
 }
 
-fn windows_of(app: &App, record: &PersonRecord, zone: &Zone) -> Vec<Value> {
-    let now = app.now();
-    let at = |text: &str| Millis::parse(text).unwrap_or(now);
-    let one = |window: open::OneWindow| {
-        let (opening, due) = (at(&window.opened), at(&window.due));
-        json!({
-            "plan": window.plan,
-            "key": window.key,
-            // Names the window that is seen here: one that opens later is not meant.
-            "opening": window.opened,
-            "opened": look::instant(opening, zone),
-            "due": look::instant(due, zone),
-            "until": look::until(due.since(now)),
-            "why": window.why,
-            "heard": window.heard,
-            "follows": window.follows,
-            "is_released": window.act.is_some(),
-            "is_cancelled": window.act == Some(open::Deed::Cancel),
-        })
-    };
-    open::of(record, now, Some(&app.catalogue.plans)).into_iter().map(one).collect()
+fn got(one: &person::Got, wall: &Wall<'_>) -> Value {
+    json!({
+        "headline": one.headline.as_deref().map(cut),
+        "about": cut(&one.about),
+        "more": one.entries.saturating_sub(1),
+        "channel": one.channel,
+        "plan": one.plan,
+        "outcome": one.outcome,
+        "at": wall.maybe(one.at.as_ref()),
+        "mail": one.mail,
+    })
 }
 
-/// The mails of the newest Readys, so that what was told can be looked at.
-fn mails_of(app: &App) -> BTreeMap<String, String> {
-    let mails = app.outbox.list(MAILS_LINKED).into_iter();
+/// Addresses and what they say of themselves, and what keeps mails from them.
+fn profile_of(whole: &Whole, wall: &Wall<'_>) -> Vec<Value> {
+    let called = |field: &str| CALLED.iter().find(|(name, _)| *name == field).map(|(_, called)| *called);
+    let stated = whole.profile.iter().map(|stated| {
+        let name = match stated.field.as_str() {
+            profile::EMAIL => "E-mail",
+            field => called(field).unwrap_or(field),
+        };
+        json!({"name": name, "value": cut(&stated.value)})
+    });
+    let kept = whole.suppressions.iter().map(|one| {
+        let code = if one.code.is_empty() { String::new() } else { format!(" ({})", one.code) };
+        let stream =
+            one.stream.as_ref().map(|stream| format!(", of the stream {stream}")).unwrap_or_default();
+        let until =
+            wall.maybe(one.until.as_ref()).map(|until| format!(", until {until}")).unwrap_or_default();
+        let since = wall.at(&one.since).unwrap_or_default();
+        json!({"name": "No mail", "value": format!("{}{code}{stream}, since {since}{until}", one.what)})
+    });
+    let seen = whole.seen.iter().map(|one| {
+        let surface = if one.surface.is_empty() {
+            "Last seen".to_owned()
+        } else {
+            format!("Last seen: {}", cut(&one.surface))
+        };
+        json!({"name": surface, "value": wall.at(&one.at)})
+    });
+    stated.chain(kept).chain(seen).collect()
+}
+
+/// The mails of what was told in these days, as far as they are in the outbox.
+fn mails_of(whole: &Whole, app: &App) -> BTreeMap<String, String> {
+    let fates = whole.days.iter().flat_map(|one| &one.day.entries).flat_map(|entry| &entry.fates);
+    let readys = fates.filter_map(|fate| ReadyId::parse(fate.ready.as_ref()?)).collect();
+    let mails = app.outbox.of_readys(&readys).into_iter();
     mails.filter_map(|mail| Some((mail.ready?.to_string(), mail.message_id))).collect()
 }
 
-fn days_of(days: &Days, zone: &Zone, mails: &BTreeMap<String, String>) -> Vec<Value> {
+fn days_of(whole: &Whole, mails: &BTreeMap<String, String>, wall: &Wall<'_>) -> Vec<Value> {
     let entry = |entry: &days::Entry| {
-        let at = |text: &String| Millis::parse(text).map(|at| look::instant(at, zone));
         let fate = |fate: &days::OneFate| {
             json!({
                 "channel": fate.channel,
                 "fate": fate.fate,
                 "mood": fate.mood,
                 "journal": fate.journal,
-                "at": fate.at.as_ref().and_then(at),
+                "at": wall.maybe(fate.at.as_ref()),
                 "mail": fate.ready.as_ref().and_then(|ready| mails.get(ready)),
             })
         };
         json!({
             "entry": entry.entry,
-            "at": Millis::parse(&entry.occurred).map(|at| look::clock(at, zone)),
+            "at": Millis::parse(&entry.occurred).map(|at| look::clock(at, wall.zone)),
             "subject": entry.subject,
             "name": entry.name,
             "kinds": entry.kinds,
@@ -191,6 +301,58 @@ fn days_of(days: &Days, zone: &Zone, mails: &BTreeMap<String, String>) -> Vec<Va
             "fates": entry.fates.iter().map(fate).collect::<Vec<_>>(),
         })
     };
-    let day = |day: &days::OneDay| json!({"day": day.day, "entries": day.entries.iter().map(entry).collect::<Vec<_>>()});
-    days.days.iter().map(day).collect()
+    let day = |one: &person::Listed| {
+        json!({
+            "day": one.day.day,
+            "date": Day::parse(&one.day.day).map(look::whole_date),
+            "entries": one.day.entries.iter().map(entry).collect::<Vec<_>>(),
+            "more": one.more,
+        })
+    };
+    whole.days.iter().map(day).collect()
+}
+
+#[derive(Deserialize)]
+struct Which {
+    id: String,
+    /// An entry as days name it.
+    entry: String,
+}
+
+/// Why an entry was told or not: by the code of `tidings explain`.
+async fn why(
+    State(app): Shared,
+    Query(Which { id, entry }): Query<Which>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Oops> {
+    let title = "No explanation";
+    let person = match Person::new(&id) {
+        Ok(person) => person,
+        Err(error) => return Ok(app.saying(StatusCode::BAD_REQUEST, title, &error.to_string())),
+    };
+    let explanations = match app.explained(&person, &entry).await? {
+        Ok(explanations) if explanations.is_empty() => {
+            let event = explain::Asked::parse(&entry);
+            let why = event.map(|event| explain::nothing(&event)).unwrap_or_default();
+            return Ok(app.saying(StatusCode::NOT_FOUND, title, &why));
+        }
+        Ok(explanations) => explanations,
+        Err((status, why)) => return Ok(app.saying(status, title, &why)),
+    };
+    let zone = zone_of(&app, &person).await?;
+    let at = |text: &str| Millis::parse(text).map(|at| look::instant(at, &zone));
+    let one = |one: &explain::Explanation| {
+        json!({
+            "what": one.what, "subject": one.subject, "at": at(&one.occurred), "steps": one.steps,
+            "verdict": one.verdict,
+        })
+    };
+    let explanations: Vec<Value> = explanations.iter().map(one).collect();
+    app.page("why.html", &asked, json!({"id": person.as_str(), "explanations": explanations}))
+}
+
+async fn zone_of(app: &App, person: &Person) -> anyhow::Result<Zone> {
+    let key = StateKey::Person(app.tenant.clone(), person.clone());
+    let known = app.house.engines().store.states(&[key]).await?.pop().unwrap_or_default();
+    Ok(app.house.intake().zones.get_or_utc(known.text(profile::ZONE)))
 }

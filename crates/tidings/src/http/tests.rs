@@ -32,6 +32,7 @@ mod entries;
 mod erase;
 mod faces;
 mod open;
+mod person;
 mod preview;
 mod push;
 mod shares;
@@ -278,37 +279,6 @@ async fn the_demo_brings_tomorrows_mail_now() {
     let person = door.get("/person?id=ann").await.text;
     assert!(person.contains("told") && person.contains("sent"), "{person}");
     assert!(!person.contains("ann@example.org"), "an address is masked");
-}
-
-#[tokio::test]
-async fn a_person_is_shown_with_what_they_want_and_mute() {
-    let door = door(true, false).await;
-    let lines = [("content-type", "application/json")];
-    let fact = |number: usize, what: &str, of: &str| {
-        let head = format!(r#""id":"{number}","version":{number},"source":"t","type":"tidings.{what}""#);
-        format!(r#"{{{head},"data":{{"person":"ann",{of}}}}}"#)
-    };
-    let mut facts = vec![
-        fact(0, "mute", r#""thread":"maker:<b>""#),
-        fact(1, "profile", r#""place":"52.5,13.4","email_plan":"daily","language":"de","zone":"Asia/Tokyo""#),
-        fact(2, "mute", r#""kind":"item_offered""#),
-        fact(3, "unmute", r#""kind":"item_offered""#),
-    ];
-    let shown = async |facts: &[String]| {
-        let said = door.ask(Method::POST, "/v1/facts", &lines, &facts.join("\n")).await;
-        assert!(said.text.contains("\"rejected\":[]"), "{}", said.text);
-        door.get("/person?id=ann").await.text
-    };
-    let page = shown(&facts[..1]).await;
-    assert!(page.contains("thread maker:&lt;b&gt;</dd>"), "{page}");
-    let page = shown(&facts[1..]).await;
-    for line in ["52.5,13.4", "daily", "de", "Asia&#x2f;Tokyo", "Their local time"] {
-        assert!(page.contains(&format!(">{line}<")), "{line}: {page}");
-    }
-    assert!(!page.contains("item_offered"), "an ended mute is none: {page}");
-    facts = (10..40).map(|i| fact(i, "mute", &format!(r#""actor":"a{i}""#))).collect();
-    let page = shown(&facts).await;
-    assert!(page.contains("actor a10, ") && page.contains(", and 11 more"), "{page}");
 }
 
 #[tokio::test]

@@ -1,0 +1,219 @@
+//! All that is known of one person, as somebody who answers their questions wants to have it open: who they are, what
+//! they follow and mute, what they will get and got, and what became of every entry.
+//!
+//! [`gather`] reads, [`tell`] decides what is said; only the first reads anything. Addresses and tokens are masked here
+//! already, so that no view can forget to.
+
+mod gather;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use catalogue::Catalogue;
+use courier::outbox::Outbox;
+use model::Day;
+use serde::{Deserialize, Serialize};
+
+pub use gather::{Gathered, gather};
+pub use tell::tell;
+
+pub use crate::preview::unknown;
+
+use crate::{
+    days::OneDay,
+    open::OneWindow,
+    preview::{Place, Studio},
+    suppressions::One,
+};
+
+/// How far back days are shown.
+pub const DAYS_SHOWN: i32 = 7;
+/// Entries of each of them, the newest; and of a day that is asked for alone.
+pub const ENTRIES_LISTED: usize = 50;
+pub const ENTRIES_OF_DAY_MAX: usize = 3_000;
+/// The newest follows, mutes and messages that are listed; of more only the number is said.
+pub const FOLLOWS_LISTED: usize = 30;
+pub const MUTES_LISTED: usize = 30;
+pub const GOT_LISTED: usize = 20;
+/// Follows that are read at most, so that somebody who follows everything keeps nobody waiting.
+pub const FOLLOWS_READ_MAX: usize = 100_000;
+
+/// Where to look.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    pub at: Place<'a>,
+    /// Without it nobody knows what subjects are called and what still waits.
+    pub catalogue: Option<&'a Catalogue>,
+    /// What the next messages are made with.
+    pub studio: Option<&'a Studio>,
+    /// For what messages said, where they lie there.
+    pub outbox: Option<&'a Outbox>,
+    /// This day alone, instead of the last ones.
+    pub day: Option<Day>,
+}
+
+/// All that is said of a person. Instants are in UTC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    pub person: String,
+    /// When it was looked.
+    pub at: String,
+    /// The zone that their times are in: the one of the profile, or else UTC.
+    pub zone: String,
+    /// What could not be found out, and why.
+    pub unknown: Vec<String>,
+    pub profile: Vec<Stated>,
+    pub erased: Option<Erased>,
+    /// What keeps mails from the address that they have.
+    pub suppressions: Vec<One>,
+    pub follows: Follows,
+    pub mutes: Mutes,
+    pub devices: Vec<Device>,
+    /// Where they were seen last.
+    pub seen: Vec<Seen>,
+    /// The open windows, the soonest first, each with the message that it would be now.
+    pub coming: Vec<Coming>,
+    /// Messages that did not go out and are tried again.
+    pub again: Vec<Again>,
+    /// The last messages, the newest first.
+    pub got: Vec<Got>,
+    /// Newest first; days without entries are left out.
+    pub days: Vec<Listed>,
+}
+
+/// A field of the profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stated {
+    pub field: String,
+    pub value: String,
+}
+
+/// That the person was erased.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erased {
+    /// `running`, `erased`, or `welcome` where they may come back.
+    pub state: String,
+    /// When it was asked for last.
+    pub asked: Option<String>,
+}
+
+/// What they follow: the newest, and how many there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follows {
+    pub newest: Vec<Follow>,
+    pub count: usize,
+    /// There are more than were counted.
+    pub is_cut: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follow {
+    pub subject: String,
+    /// What it is called, if it says.
+    pub name: Option<String>,
+    /// Since when, unless the source's versions are no instants.
+    pub since: Option<String>,
+}
+
+/// What they mute: the newest, and how many there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mutes {
+    pub newest: Vec<Mute>,
+    pub count: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mute {
+    /// `kind`, `actor`, `subject` or `thread`.
+    pub sort: String,
+    pub of: String,
+    pub name: Option<String>,
+    pub since: Option<String>,
+}
+
+impl Mute {
+    /// What they hear no more of, such as `maker Mira Okafor`.
+    pub fn words(&self) -> String {
+        let Self { sort, of, name, .. } = self;
+        let called = || match (name, of.split_once(':')) {
+            (Some(name), Some((sort, _))) => format!("{sort} {name}"),
+            _ => of.clone(),
+        };
+        match sort.as_str() {
+            "subject" => called(),
+            "thread" => format!("everything about {}", called()),
+            "actor" => format!("what {of} does"),
+            sort => format!("{sort} {of}"),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    pub device: String,
+    pub platform: String,
+    /// The end of it: enough to tell two apart.
+    pub token: String,
+    pub since: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    pub surface: String,
+    pub at: String,
+}
+
+/// An open window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coming {
+    pub window: OneWindow,
+    pub channel: Option<String>,
+    /// Nothing where nothing would be told now, or nobody knows.
+    pub message: Option<Message>,
+}
+
+/// The message that a window would be now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub headline: String,
+    pub entries: usize,
+    /// What has to be said beside it, such as why it would not go out.
+    pub remarks: Vec<String>,
+}
+
+/// A message that is tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Again {
+    pub plan: String,
+    pub channel: String,
+    pub entries: usize,
+    pub at: String,
+}
+
+/// A message that took entries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Got {
+    pub ready: String,
+    pub channel: String,
+    /// Where it was noted as it left, since it may come back.
+    pub plan: Option<String>,
+    /// What stood above it, where the outbox still has it.
+    pub headline: Option<String>,
+    /// The newest thing in it.
+    pub about: String,
+    pub entries: usize,
+    /// What became of it, in words.
+    pub outcome: String,
+    pub at: Option<String>,
+    /// The mail in the outbox.
+    pub mail: Option<String>,
+}
+
+/// A day, with the newest of its entries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    #[serde(flatten)]
+    pub day: OneDay,
+    /// How many are older than those.
+    pub more: usize,
+}

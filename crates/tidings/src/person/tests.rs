@@ -1,0 +1,41 @@
+//! What is said of a person, and what is not.
+
+use super::{
+    Mute,
+    tell::{masked_url, since, token},
+};
+
+#[test]
+fn what_lets_somebody_in_is_not_shown() {
+    let check = |address: &str, shown: &str| assert_eq!(masked_url(address), shown, "{address}");
+    check("https://chat.example/hooks/5ec2e7", "https://chat.example/\u{2026}");
+    check("https://ann:5ec2e7@chat.example:8443?key=5ec2e7", "https://chat.example:8443/\u{2026}");
+    check("nonsense 5ec2e7", "\u{2026}");
+    let check = |whole: &str, shown: &str| assert_eq!(token(whole), shown, "{whole}");
+    check("0123456789abcdef0123", "\u{2026}0123");
+    check("0123456789abcdef012", "\u{2026}");
+    check("", "\u{2026}");
+}
+
+#[test]
+fn a_version_is_an_instant_only_where_it_can_be_one() {
+    let check =
+        |version: i64, expected: Option<&str>| assert_eq!(since(version).as_deref(), expected, "{version}");
+    check(1_790_000_000_000, Some("2026-09-21T14:13:20.000Z"));
+    check(7, None);
+    check(-1, None);
+    check(i64::MAX, None);
+}
+
+#[test]
+fn mutes_are_said_in_words() {
+    let check = |sort: &str, of: &str, name: Option<&str>, expected: &str| {
+        let (sort, of, name) = (sort.to_owned(), of.to_owned(), name.map(str::to_owned));
+        assert_eq!(Mute { sort, of, name, since: None }.words(), expected);
+    };
+    check("kind", "item_offered", None, "kind item_offered");
+    check("subject", "maker:7", Some("Mira Okafor"), "maker Mira Okafor");
+    check("subject", "maker:7", None, "maker:7");
+    check("thread", "maker:7", Some("Mira Okafor"), "everything about maker Mira Okafor");
+    check("actor", "ben", None, "what ben does");
+}
