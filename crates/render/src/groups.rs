@@ -45,6 +45,25 @@ pub fn groups(all: impl IntoIterator<Item = (usize, Vec<Head>)>) -> Vec<Group> {
     groups
 }
 
+/// Whether two reasons are said alike, whatever they are of.
+pub fn is_same(one: &Reason, other: &Reason) -> bool {
+    match (&one.because, &other.because) {
+        // How far each is, is its own.
+        (Because::Near, _) => false,
+        (Because::Listed(_), Because::Listed(_)) => true,
+        (one, other) => one == other,
+    }
+}
+
+/// The reasons that several things have in common; none of one thing alone.
+pub fn common<'a>(all: impl Iterator<Item = &'a [Reason]>) -> Vec<Reason> {
+    let all: Vec<&[Reason]> = all.collect();
+    let [first, others @ ..] = &all[..] else { return Vec::new() };
+    let has = |reasons: &[Reason], one: &Reason| reasons.iter().any(|other| is_same(one, other));
+    let everywhere = |one: &&Reason| !others.is_empty() && others.iter().all(|reasons| has(reasons, one));
+    first.iter().filter(everywhere).cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use model::Kind;
@@ -77,6 +96,27 @@ mod tests {
         // Of several the one that is there already, whichever it is of its own.
         check(&["a", "b a", "c b", "c"], &[("a", &[0, 1]), ("c", &[2, 3])]);
         check(&["b a", "a"], &[("b", &[0]), ("a", &[1])]);
+    }
+
+    #[test]
+    fn what_all_have_in_common_is_said_once() {
+        let reason =
+            |because: &Because| Reason { kind: Kind::new("show").unwrap(), because: because.clone() };
+        let [ann, bo] = ["artist:1", "artist:2"].map(|id| Because::Follows(of(id)));
+        let listed = |score| Because::Listed(model::Score::new(score).unwrap());
+        let check = |things: &[&[Because]], expected: &[Because]| {
+            let things: Vec<Vec<Reason>> =
+                things.iter().map(|all| all.iter().map(reason).collect()).collect();
+            let found = common(things.iter().map(Vec::as_slice));
+            assert_eq!(found, expected.iter().map(reason).collect::<Vec<_>>(), "{things:?}");
+        };
+        check(&[], &[]);
+        check(&[&[ann.clone()]], &[]);
+        check(&[&[ann.clone()], &[bo.clone(), ann.clone()]], &[ann.clone()]);
+        check(&[&[ann.clone()], &[bo.clone()]], &[]);
+        check(&[&[listed(0.1)], &[listed(0.9)]], &[listed(0.1)]);
+        check(&[&[Because::Near], &[Because::Near]], &[]);
+        check(&[&[ann.clone(), bo.clone()], &[ann.clone(), bo.clone()]], &[ann, bo]);
     }
 
     #[test]

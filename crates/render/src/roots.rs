@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use catalogue::{FieldType, OTHER, VARIANT};
 use minijinja::Value as Scripted;
-use model::{Kind, SubjectRef};
+use model::{Kind, Reason, SubjectRef};
 
 use crate::{
     clean,
@@ -13,7 +13,7 @@ use crate::{
     limits::SAYS_CHARS_MAX,
     links::{Doors, less_of},
     renderer::{Part, Renderer, named},
-    values::{Moment, Views, web_address},
+    values::{Moment, Named, Views, web_address},
     why::Telling,
 };
 
@@ -25,10 +25,24 @@ pub type Roots = BTreeMap<&'static str, Scripted>;
 
 /// One item, and by what it stands with others.
 struct Made<'a> {
-    value: Scripted,
+    name: String,
+    parts: BTreeMap<String, Scripted>,
     why: String,
     input: ItemInput<'a>,
     heads: Vec<Head>,
+}
+
+impl Made<'_> {
+    /// As a text sees it, with what is still to be said of why it is told.
+    fn value(&self, also: &str) -> Scripted {
+        let mut parts = self.parts.clone();
+        parts.insert("also".to_string(), Scripted::from(also));
+        Scripted::from_object(Named { parts, name: self.name.clone() })
+    }
+
+    fn whole(&self) -> Scripted {
+        self.value(&self.why)
+    }
 }
 
 impl Renderer {
@@ -43,13 +57,12 @@ impl Renderer {
         }
         let first = made.iter().map(|(_, items)| items).find(|items| !items.is_empty());
         let lead = first.and_then(|first| self.lead(input, first));
-        let items: Vec<Scripted> =
-            made.iter().flat_map(|(_, items)| items).map(|item| item.value.clone()).collect();
+        let items: Vec<Scripted> = made.iter().flat_map(|(_, items)| items).map(Made::whole).collect();
         let leads = lead.map(|at| items[at].clone());
         let mut sections = Vec::new();
         for (section, items) in made.iter().filter(|(_, items)| !items.is_empty()) {
             let own = lead.filter(|_| sections.is_empty());
-            sections.push(self.section(section, items, own, input, &views));
+            sections.push(self.section(section, items, own, input, (&telling, &views)));
         }
         let more: usize = input.sections.iter().map(|section| section.more).sum();
         let name = input.name.map(|name| clean::line(name, usize::MAX)).filter(|name| !name.is_empty());
@@ -90,22 +103,22 @@ impl Renderer {
         items: &[Made<'_>],
         lead: Option<usize>,
         input: &MailInput<'_>,
-        views: &Views<'_>,
+        told: (&Telling<'_>, &Views<'_>),
     ) -> Scripted {
         let doors = Doors(input.unsubscribe);
         let places = (0..items.len()).filter(|at| Some(*at) != lead);
         let groups = groups::groups(places.map(|at| (at, items[at].heads.clone())));
         let of = |places: &[usize]| places.iter().map(|at| &items[*at]).collect::<Vec<_>>();
-        let said = |group: &Group| self.group(group.head.as_ref(), &of(&group.items), doors, views);
+        let said = |group: &Group| self.group(group.head.as_ref(), &of(&group.items), doors, told);
         let (alone, together): (Vec<&Group>, Vec<&Group>) =
             groups.iter().partition(|group| group.items.len() == 1);
         let alone: Vec<usize> = alone.iter().flat_map(|group| group.items.iter().copied()).collect();
-        let alone = (!alone.is_empty()).then(|| self.group(None, &of(&alone), doors, views));
+        let alone = (!alone.is_empty()).then(|| self.group(None, &of(&alone), doors, told));
         let one_kind = shared(items.iter(), |item| item.input.kind).map(Kind::as_str);
         let title = clean::value(section.title);
         let parts = [
             ("title", Scripted::from(title.as_str())),
-            ("items", items.iter().map(|item| item.value.clone()).collect()),
+            ("items", items.iter().map(Made::whole).collect()),
             ("groups", groups.iter().map(said).collect()),
             ("blocks", together.into_iter().map(said).chain(alone).collect()),
             ("more", Scripted::from(section.more)),
@@ -119,7 +132,7 @@ impl Renderer {
         head: Option<&Head>,
         items: &[&Made<'_>],
         doors: Doors<'_>,
-        views: &Views<'_>,
+        (telling, views): (&Telling<'_>, &Views<'_>),
     ) -> Scripted {
         let subject = match head {
             Some(Head::Of(subject)) => Some(subject),
@@ -136,11 +149,20 @@ impl Renderer {
             kind.is_some_and(|kind| kind.threads(item.input.subject, Some(item.input.state)).contains(on))
         };
         let less = subject.filter(|on| items.iter().all(|item| hangs(item, on))).map(SubjectRef::as_str);
+        // What all of it is told for is said at the head, and of each thing only what is left.
+        let of_all = groups::common(items.iter().map(|item| item.input.reasons));
+        let also = |item: &&Made<'_>| {
+            let left = |reason: &&Reason| !of_all.iter().any(|one| groups::is_same(one, reason));
+            let reasons: Vec<Reason> = item.input.reasons.iter().filter(left).cloned().collect();
+            item.value(&telling.why(&ItemInput { reasons: &reasons, ..item.input }, views))
+        };
+        let first = items.first().filter(|_| !of_all.is_empty());
+        let why = first.map(|item| telling.why(&ItemInput { reasons: &of_all, ..item.input }, views));
         let parts = [
             ("name", Scripted::from(name.as_str())),
-            ("items", items.iter().map(|item| item.value.clone()).collect()),
+            ("items", items.iter().map(also).collect()),
             ("count", Scripted::from(items.len())),
-            ("why", Scripted::from(shared(items, |item| item.why.as_str()).unwrap_or_default())),
+            ("why", Scripted::from(why.unwrap_or_default())),
             ("less", doors.less(less)),
             ("subject", subject.and_then(|subject| views.seen(subject)).unwrap_or(Scripted::UNDEFINED)),
         ];
@@ -184,8 +206,9 @@ impl Renderer {
             ("less", less),
             ("subject", subject),
         ];
+        let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
         let heads = self.heads(item, input, views);
-        Ok(Made { value: named(name, parts), why, input: *item, heads })
+        Ok(Made { name, parts, why, input: *item, heads })
     }
 
     /// Under what an item may stand: what has no name is no head.

@@ -130,8 +130,8 @@ fn says(field: &str, text: &str, lines: &[Line<'_>]) -> String {
 
 #[test]
 fn things_of_one_stand_together_and_none_is_lost() {
-    const GROUPS: &str = "{% for s in sections %}{% for g in s.groups %}[{{ g.name }} {{ g.count }}:{% for i in g.items %} {{ i }}{% endfor %}; {{ g.why }}]{% endfor %}{% endfor %}";
-    const BLOCKS: &str = "{% for s in sections %}{% for g in s.blocks %}[{{ g.name }} {{ g.count }}:{% for i in g.items %} {{ i }}{% endfor %}; {{ g.why }}]{% endfor %}{% endfor %}";
+    const GROUPS: &str = "{% for s in sections %}{% for g in s.groups %}[{{ g.name }} {{ g.count }}:{% for i in g.items %} {{ i }}{% if i.also %} ({{ i.also }}){% endif %}{% endfor %}; {{ g.why }}]{% endfor %}{% endfor %}";
+    const BLOCKS: &str = "{% for s in sections %}{% for g in s.blocks %}[{{ g.name }} {{ g.count }}:{% for i in g.items %} {{ i }}{% if i.also %} ({{ i.also }}){% endif %}{% endfor %}; {{ g.why }}]{% endfor %}{% endfor %}";
     let by = |author: &str| json!({"author": author});
     let ann: &[&str] = &["author:1"];
     let lines: [Line<'_>; 6] = [
@@ -145,21 +145,25 @@ fn things_of_one_stand_together_and_none_is_lost() {
     ];
     assert_eq!(
         says("author", GROUPS, &lines),
-        "[Ann 2: a c; you follow Ann][Bo 1: b; you follow Bo][ 1: d; ][ 1: e; ][ 1: f; ]"
+        "[Ann 2: a c; you follow Ann][Bo 1: b (you follow Bo); ][ 1: d; ][ 1: e; ][ 1: f; ]"
     );
-    assert_eq!(says("author", BLOCKS, &lines), "[Ann 2: a c; you follow Ann][ 4: b d e f; ]");
+    assert_eq!(says("author", BLOCKS, &lines), "[Ann 2: a c; you follow Ann][ 4: b (you follow Bo) d e f; ]");
     // A section without heads is one block.
     let told = lines.clone().map(|(_, title, own, followed)| ("Told", title, own, followed));
-    assert_eq!(says("author", BLOCKS, &told[..2]), "[ 2: a b; ]");
-    assert_eq!(says("author", GROUPS, &told[..2]), "[ 1: a; you follow Ann][ 1: b; you follow Bo]");
+    assert_eq!(says("author", BLOCKS, &told[..2]), "[ 2: a (you follow Ann) b (you follow Bo); ]");
+    assert_eq!(says("author", GROUPS, &told[..2]), "[ 1: a (you follow Ann); ][ 1: b (you follow Bo); ]");
+    // Of what is told for more than the others, the rest is said beside it.
+    let more: Vec<Line<'_>> =
+        vec![("Out", "a", by("author:1"), ann), ("Out", "b", by("author:1"), &["author:2", "author:1"])];
+    assert_eq!(says("author", BLOCKS, &more), "[Ann 2: a b (you follow Bo); you follow Ann]");
     // By a text, and by the one of several that is followed.
     let here = |place: &str| json!({"place": place});
     let places: Vec<Line<'_>> =
         vec![("Out", "a", here("Ulm"), ann), ("Out", "b", here(" "), ann), ("Out", "c", here("Ulm\n"), &[])];
-    assert_eq!(says("place", GROUPS, &places), "[Ulm 2: a c; ][ 1: b; you follow Ann]");
+    assert_eq!(says("place", GROUPS, &places), "[Ulm 2: a (you follow Ann) c; ][ 1: b (you follow Ann); ]");
     let both = json!({"others": ["author:2", "author:1"]});
     let others: Vec<Line<'_>> = vec![("Out", "a", both.clone(), ann), ("Out", "b", both, &["author:2"])];
-    assert_eq!(says("others", GROUPS, &others), "[Ann 2: a b; ]");
+    assert_eq!(says("others", GROUPS, &others), "[Ann 2: a (you follow Ann) b (you follow Bo); ]");
 }
 
 #[test]

@@ -43,6 +43,8 @@ fn item(types: BTreeSet<String>) -> Type {
             ("kind", Type::Text),
             ("says", Type::Text),
             ("why", Type::Text),
+            // What of that its group does not say.
+            ("also", Type::Text),
             // Empty unless it is told for being near, or with somebody.
             ("distance", Type::Text),
             (OTHER, Type::Text),
@@ -64,7 +66,7 @@ pub(crate) fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: Ab
         ("name", Type::Text),
         ("items", items.clone()),
         ("count", Type::Number),
-        // Empty unless all of it is told for the same reasons.
+        // What all of it is told for.
         ("why", Type::Text),
         ("less", Type::Url),
     ];
