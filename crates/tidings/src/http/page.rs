@@ -25,7 +25,7 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 19] = [
+const TEMPLATES: [(&str, &str); 20] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("overview.html", include_str!("../../page/overview.html")),
     ("pipeline.html", include_str!("../../page/pipeline.html")),
@@ -45,6 +45,7 @@ const TEMPLATES: [(&str, &str); 19] = [
     ("field.html", include_str!("../../page/field.html")),
     ("alone.html", include_str!("../../page/alone.html")),
     ("unsubscribe.html", include_str!("../../page/unsubscribe.html")),
+    ("rest.html", include_str!("../../page/rest.html")),
 ];
 
 const STYLE: &str = include_str!("../../page/style.css");
