@@ -219,8 +219,14 @@ async function visit(page, address, changes = false) {
 }
 
 // One button after the other, where each press shows the next page at the same address.
-async function walk(page, {path, buttons}) {
+async function walk(page, {path, buttons, outside}) {
   await open(page, path);
+  // Links that lead out of the house are there and lead where they say; nobody follows them here.
+  for (const link of outside || []) {
+    const [opening, href] = await page.$eval(link, element => [element.outerHTML.slice(0, element.outerHTML.indexOf('>') + 1), element.href]);
+    if (!/^https?:/.test(href) || href.startsWith(url)) note(`${opening} does not lead out`);
+    controls.set(opening, true);
+  }
   for (const button of buttons) {
     await look(page);
     const opening = await page.$eval(button, element => element.outerHTML.slice(0, element.outerHTML.indexOf('>') + 1));
@@ -291,6 +297,7 @@ async function foreign(page) {
     const hear = text => /img-src|status of [45]/.test(text) || note(`says ${text}`);
     page.on('pageerror', error => hear(error.message));
     page.on('console', message => message.type() === 'error' && hear(message.text()));
+    for (const one of asked.before || []) await walk(page, one);
     for (const start of asked.starts) await visit(page, start);
     // The clock last: what is due by then is no longer there to be pressed.
     const isLast = address => (/^(\/|\/clock)(\?|$)/.test(address.replace(url, '')) ? 1 : 0);

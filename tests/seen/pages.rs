@@ -114,20 +114,37 @@ fn asked(house: &House, browser: &str, width: u32, scheme: &str) -> Result<Value
         ["/outbox/mail", 400, "This request is not complete"],
         ["/told?days=1000", 400, "Choose 1, 7 or 21 days"],
     ]);
+    let [before, walks] = doors(house)?;
     Ok(json!({
         "url": house.address, "browser": browser, "width": width, "scheme": scheme,
-        "starts": starts, "walks": [unsubscribe(house)?], "slips": slips, "faces": faces, "scripted": ["what=begin", "what=end"],
+        "starts": starts, "before": before, "walks": walks, "slips": slips, "faces": faces, "scripted": ["what=begin", "what=end"],
     }))
 }
 
-/// The page behind the link of a mail: off, on again, and off once more.
-fn unsubscribe(house: &House) -> Result<Value> {
+/// The pages behind the link of a mail with more than it had room for: what waits, before the clock is moved; then another plan
+/// and back, less of somebody and back, none at all, on again, and off once more.
+fn doors(house: &House) -> Result<[Vec<Value>; 2]> {
     let outbox = house.page("/outbox")?;
-    let id = between(&outbox, "/outbox/mail?id=", "\"").context("no mail in the outbox")?;
-    let raw = house.page(&format!("/outbox/mail?id={id}&show=headers"))?.replace("&#x2f;", "/");
-    let token = between(&raw, "/u/", "<").context("no link in the mail")?;
+    let mails = outbox.split("/outbox/mail?id=").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut token = None;
+    for id in mails {
+        let text = house.page(&format!("/outbox/mail?id={id}&show=text"))?.replace("&#x2f;", "/");
+        token = between(&text, "/u/", "/rest")
+            .map(|token| token.split("/u/").last().unwrap_or_default().to_owned());
+        if token.is_some() {
+            break;
+        }
+    }
+    let token = token.context("no mail with a link to what waits")?;
+    let link = format!("/u/{token}");
+    let waits = json!({"path": format!("{link}/rest"), "buttons": ["a.door"], "outside": ["a.to"]});
     let (off, on) = ("button[value=off]", "button[value=on]");
-    Ok(json!({"path": format!("/u/{token}"), "buttons": [off, on, off]}))
+    let after = vec![
+        json!({"path": format!("{link}?plan=weekly_mail"), "buttons": ["button[value=plan]:not(.second)", "button.second[value=plan]"]}),
+        json!({"path": format!("{link}?less=artist:1"), "buttons": ["button[value=less]", "button[value=more]", "button.second[value=off]", on]}),
+        json!({"path": link, "buttons": [off, on, off]}),
+    ];
+    Ok([vec![waits], after])
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {

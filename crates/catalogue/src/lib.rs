@@ -20,6 +20,7 @@ mod chosen;
 mod close;
 mod condition;
 mod example;
+mod groups;
 mod hash;
 mod holds;
 mod inline;
@@ -78,6 +79,8 @@ pub struct Catalogue {
     pub plans: Plans,
     pub mails: BTreeMap<PlanName, Mail>,
     pub pushes: BTreeMap<PlanName, Push>,
+    /// Where whoever sends the mails can be written to.
+    pub postal: Option<String>,
     /// Topics of others, by the source's name.
     pub sources: BTreeMap<String, SourceDef>,
     /// Kinds by the event they are told on.
@@ -106,6 +109,38 @@ impl Catalogue {
     pub fn plans_for(&self, kind: &KindDef, profile: &State) -> Vec<&Plan> {
         let offered = kind.plans.iter().filter_map(|name| self.plans.by_name.get(name));
         chosen::choose(&offered.collect::<Vec<_>>(), |channel| profile.text(channel.plan()))
+    }
+
+    /// The plans that a reader of this one may have instead, by the catalogue's names: those of its channel which a kind
+    /// names beside it. What follows another plan is nobody's choice.
+    pub fn alternatives(&self, of: &PlanName) -> Vec<&Plan> {
+        let Some(own) = self.plans.by_name.get(of).filter(|plan| plan.follows.is_none()) else {
+            return Vec::new();
+        };
+        let beside = |other: &PlanName| {
+            self.kinds.values().any(|kind| kind.plans.contains(of) && kind.plans.contains(other))
+        };
+        let others =
+            self.plans.by_name.values().filter(|plan| plan.name != *of && plan.channel == own.channel);
+        others.filter(|plan| plan.follows.is_none() && beside(&plan.name)).collect()
+    }
+
+    /// What readers call the messages of a plan.
+    pub fn title_of(&self, plan: &PlanName) -> String {
+        let title = self.mails.get(plan).map(|mail| mail.title.clone()).filter(|title| !title.is_empty());
+        title.unwrap_or_else(|| plan.as_str().replace('_', " "))
+    }
+
+    /// Whether somebody can have less of all that hangs on this, rather than of this alone.
+    pub fn is_thread(&self, subject: &SubjectRef) -> bool {
+        self.kinds.values().any(|kind| match kind.thread.as_deref() {
+            None => false,
+            Some(SUBJECT) => kind.subject() == subject.kind(),
+            Some(field) => {
+                let field = self.subjects.get(kind.subject()).and_then(|of| of.fields.get(field));
+                field.and_then(FieldType::target) == Some(subject.kind())
+            }
+        })
     }
 
     /// The channels on which these kinds are told.

@@ -15,6 +15,8 @@ pub const YAML_DEPTH_MAX: usize = 16;
 
 /// Bytes of a name: `type:id` and the like must fit an id.
 pub const NAME_BYTES_MAX: usize = ID_BYTES_MAX / 2;
+/// Bytes of a postal address.
+pub const POSTAL_BYTES_MAX: usize = 512;
 pub const SUBJECTS_MAX: usize = 200;
 pub const KINDS_MAX: usize = 500;
 /// A person may have one window open for each plan.

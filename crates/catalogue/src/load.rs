@@ -15,7 +15,7 @@ use crate::{
     audience::Audience,
     hash::{self, Canonical},
     holds, kinds,
-    limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
+    limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, POSTAL_BYTES_MAX},
     mails::{self, ReadFile},
     never,
     plans::{self, Words},
@@ -30,11 +30,12 @@ use crate::{
 /// The catalogue's own file in its folder.
 const FILE: &str = "catalogue.yaml";
 
-const KEYS: [&str; 7] = ["catalogue", "subjects", "kinds", "plans", "surfaces", "caps", "sources"];
+const KEYS: [&str; 8] = ["catalogue", "postal", "subjects", "kinds", "plans", "surfaces", "caps", "sources"];
 
 /// The file as it is written, its shape checked.
 struct Written {
     name: String,
+    postal: Option<String>,
     subjects: BTreeMap<String, SubjectType>,
     kinds: Vec<kinds::Written>,
     plans: Vec<plans::Written>,
@@ -93,9 +94,25 @@ fn name<'n>(reader: &mut Reader<'_>, node: &'n yaml::Node) -> Option<&'n str> {
     Some(name)
 }
 
+/// Where the sender can be written to, in one line or several.
+fn postal(reader: &mut Reader<'_>, node: &yaml::Node) -> Option<String> {
+    let text = reader.text(node, "`postal`")?.trim();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty()
+        || text.len() > POSTAL_BYTES_MAX
+        || lines.iter().any(|line| line.contains(char::is_control))
+    {
+        let what = format!("`postal` is an address of 1 to {POSTAL_BYTES_MAX} bytes");
+        reader.problem(node.at, what);
+        return None;
+    }
+    Some(lines.join(", "))
+}
+
 fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
     let fields = reader.fields(tree, tree.at, "a catalogue", &KEYS)?;
     let name = fields.need(reader, "catalogue").and_then(|node| name(reader, node));
+    let postal = fields.get("postal").and_then(|node| postal(reader, node));
     let subjects = fields.need(reader, "subjects").map(|node| subjects::read(reader, node));
     let kinds = fields.need(reader, "kinds").map(|node| kinds::read(reader, node));
     let plans = fields.need(reader, "plans").map(|node| plans::read(reader, node));
@@ -104,6 +121,7 @@ fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
     let sources = fields.get("sources").map(|node| sources::read(reader, node)).unwrap_or_default();
     Some(Written {
         name: name?.to_string(),
+        postal,
         subjects: subjects?,
         kinds: kinds?,
         plans: plans?,
@@ -114,8 +132,16 @@ fn shape(reader: &mut Reader<'_>, tree: &yaml::Node) -> Option<Written> {
 }
 
 fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -> Catalogue {
-    let Written { name, subjects, kinds: written_kinds, plans: written_plans, surfaces, caps, sources } =
-        written;
+    let Written {
+        name,
+        postal,
+        subjects,
+        kinds: written_kinds,
+        plans: written_plans,
+        surfaces,
+        caps,
+        sources,
+    } = written;
     let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
     let mut kinds = BTreeMap::new();
     let mut by_event: BTreeMap<String, Vec<_>> = BTreeMap::new();
@@ -163,7 +189,7 @@ fn resolve(reader: &mut Reader<'_>, written: Written, read_file: ReadFile<'_>) -
     let sources = sources.map(|source| (source.name.clone(), source)).collect();
     let file = reader.source.file.to_string();
     let mut catalogue =
-        Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, pushes, sources, by_event };
+        Catalogue { name, hash: 0, file, subjects, kinds, plans, mails, pushes, postal, sources, by_event };
     catalogue.hash = hash(&catalogue);
     catalogue
 }
@@ -205,6 +231,7 @@ fn hash(catalogue: &Catalogue) -> u64 {
             text.line("mail", part);
         }
     }
+    looks(&mut text, catalogue);
     for push in catalogue.pushes.values() {
         for part in [&push.headline, &push.body, &push.longer, &push.image, &push.opens] {
             text.line("push", part);
@@ -214,6 +241,27 @@ fn hash(catalogue: &Catalogue) -> u64 {
         source.write(&mut text);
     }
     text.hash()
+}
+
+/// What mails look like beside their templates. What is not set has no line.
+fn looks(text: &mut Canonical, catalogue: &Catalogue) {
+    for (plan, mail) in &catalogue.mails {
+        let looks =
+            [("title", Some(&mail.title).filter(|title| !title.is_empty())), ("lead", mail.lead.as_ref())];
+        for (name, value) in looks.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            text.line(name, &format!("{plan} {value}"));
+        }
+    }
+    for plan in catalogue.plans.by_name.values() {
+        for (number, section) in plan.sections.iter().enumerate() {
+            if let Some(group) = &section.group {
+                text.line("group", &format!("{} {number} {group}", plan.name));
+            }
+        }
+    }
+    if let Some(postal) = &catalogue.postal {
+        text.line("postal", postal);
+    }
 }
 
 fn audience(text: &mut Canonical, to: &Audience) {

@@ -1,13 +1,11 @@
 //! Mails: the words and layouts of a plan on the e-mail channel, read from files beside the catalogue.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use model::plan::GENERAL;
 
 use crate::{
+    groups::{self, About},
     inline::Inline,
     language::{check_text, headline_scope, mail_scope},
     limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
@@ -19,7 +17,8 @@ use crate::{
 };
 
 /// Keys of a plan that only mails have.
-pub(crate) const KEYS: [&str; 6] = ["count", "from", "stream", "preheader", "template", "text"];
+pub(crate) const KEYS: [&str; 8] =
+    ["count", "from", "lead", "stream", "preheader", "template", "text", "title"];
 /// What of a mail can be counted.
 const COUNTS: [&str; 2] = ["followed", "opened"];
 
@@ -39,6 +38,10 @@ pub struct Mail {
     pub text: String,
     pub text_file: String,
     pub counts: Counts,
+    /// What its readers call it; empty unless it says.
+    pub title: String,
+    /// The field with the picture of what leads it.
+    pub lead: Option<String>,
     /// The plan's line in the catalogue, for messages.
     pub line: usize,
 }
@@ -60,6 +63,8 @@ pub(crate) struct Written {
     template: (String, At),
     text: (String, At),
     counts: Counts,
+    title: String,
+    lead: Option<(String, At)>,
     line: usize,
 }
 
@@ -77,6 +82,11 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
         None => None,
         Some(preheader) => Some(preheader?),
     };
+    let title = fields.get("title").map_or(Some(String::new()), |node| title(reader, node));
+    let lead = match fields.get("lead") {
+        Some(node) => Some((reader.text(node, "`lead`")?.to_string(), node.at)),
+        None => None,
+    };
     Some(Written {
         headline: headline?,
         preheader,
@@ -84,6 +94,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
         template: template?,
         text: text?,
         counts: counts?,
+        title: title?,
+        lead,
         line: fields.at.line,
     })
 }
@@ -98,6 +110,17 @@ pub(crate) fn stream(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Arc
         return None;
     }
     Some(text.into())
+}
+
+/// How readers call the mails of a plan; it stands on links and buttons.
+fn title(reader: &mut Reader<'_>, node: &Node) -> Option<String> {
+    let text = reader.text(node, "`title`")?;
+    if text.trim().is_empty() || text.len() > NAME_BYTES_MAX || text.contains(char::is_control) {
+        let what = format!("`title` is a name of one line, of 1 to {NAME_BYTES_MAX} bytes");
+        reader.problem(node.at, what);
+        return None;
+    }
+    Some(text.trim().to_string())
 }
 
 fn counts(reader: &mut Reader<'_>, node: &Node) -> Option<Counts> {
@@ -147,18 +170,21 @@ fn file_name(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<(String
 pub(crate) fn resolve(
     reader: &mut Reader<'_>,
     written: &Written,
-    types: BTreeSet<String>,
+    about: About,
     subjects: &BTreeMap<String, SubjectType>,
     folder: &str,
     read_file: ReadFile<'_>,
 ) -> Option<Mail> {
-    let scope = headline_scope(subjects, types.clone());
+    if let Some((field, at)) = &written.lead {
+        groups::leads(reader, (field, *at), &about.types, subjects);
+    }
+    let scope = headline_scope(subjects, about.clone());
     for inline in [Some(&written.headline), written.preheader.as_ref()].into_iter().flatten() {
         for finding in check_text(&inline.text, &scope) {
             reader.push(inline.problem(reader.source, &finding));
         }
     }
-    let scope = mail_scope(subjects, types);
+    let scope = mail_scope(subjects, about, written.lead.is_some());
     let mut files = [&written.template, &written.text].map(|(name, at)| {
         let text = file(reader, name, *at, read_file)?;
         let full = format!("{folder}{name}");
@@ -179,6 +205,8 @@ pub(crate) fn resolve(
         text,
         text_file,
         counts: written.counts,
+        title: written.title.clone(),
+        lead: written.lead.as_ref().map(|(field, _)| field.clone()),
         line: written.line,
     })
 }

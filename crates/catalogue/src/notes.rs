@@ -6,40 +6,49 @@ use model::{Channel, PlanName};
 
 use crate::{Catalogue, KindDef, problem::Problem};
 
-/// The name by which templates have the link that ends a plan's mails.
-const UNSUBSCRIBE: &str = "unsubscribe";
+/// What every mail has to show, by its name in templates, and what its readers lack without it.
+const SHOWN: [(&str, &str); 2] = [
+    ("unsubscribe", "find no link in it that ends these mails"),
+    ("postal", "do not see where the sender can be written to, which many laws ask of such mails"),
+];
 
 impl Catalogue {
     /// What is worth a second look, in the order of the files.
     pub fn notes(&self) -> Vec<Problem> {
-        let mut notes = self.without_a_way_out();
+        let mut notes: Vec<Problem> =
+            SHOWN.into_iter().flat_map(|(name, lacks)| self.without(name, lacks)).collect();
+        notes.extend(self.without_address());
         notes.extend(self.told_elsewhere());
         notes.sort();
         notes
     }
 
-    /// Files of mails that show nobody how to end them.
-    fn without_a_way_out(&self) -> Vec<Problem> {
+    /// Files of mails that do not show what every mail has to.
+    fn without(&self, name: &str, lacks: &str) -> Vec<Problem> {
         let folder = self.file.rfind('/').map_or("", |at| &self.file[..=at]);
         let mut lacking: BTreeMap<&str, Vec<&PlanName>> = BTreeMap::new();
         for (plan, mail) in &self.mails {
             for (file, text) in [(&mail.template_file, &mail.template), (&mail.text_file, &mail.text)] {
-                if !prints(text, UNSUBSCRIBE) {
+                if !prints(text, name) {
                     lacking.entry(file).or_default().push(plan);
                 }
             }
         }
         let of_file = |(file, plans): (&str, Vec<&PlanName>)| {
             let file = if file.starts_with(folder) { file.to_string() } else { format!("{folder}{file}") };
-            let what = format!("it has no `{{{{ {UNSUBSCRIBE} }}}}`");
-            note(
-                file,
-                1,
-                what,
-                format!("readers of {} find no link in it that ends these mails", named(plans)),
-            )
+            let what = format!("it has no `{{{{ {name} }}}}`");
+            note(file, 1, what, format!("readers of {} {lacks}", named(plans)))
         };
         lacking.into_iter().map(of_file).collect()
+    }
+
+    /// That mails print an address which nobody has said.
+    fn without_address(&self) -> Option<Problem> {
+        let is_asked = self.mails.values().any(|mail| prints(&mail.template, "postal"));
+        (is_asked && self.postal.is_none()).then(|| {
+            let help = "say it beside `catalogue`: `postal: 1 Example Street, Example Town`".to_string();
+            note(self.file.clone(), 1, "its mails print `postal`, and it has none".to_string(), help)
+        })
     }
 
     /// Kinds that say the same to the same people on one channel, under plans of their own. An entry is told once on a

@@ -9,7 +9,9 @@ use model::{
 };
 
 use crate::{
-    close, hash,
+    close,
+    groups::{self, About},
+    hash,
     holds::{self, Holds},
     kinds,
     limits::{KEY_PARTS_MAX, LOOK_BACK_DAYS_MAX, PLANS_MAX, SECTIONS_MAX},
@@ -49,6 +51,7 @@ pub(crate) enum Words {
 struct WrittenSection {
     kinds: Vec<(String, At)>,
     order: At,
+    group: At,
 }
 
 /// All plans of the file.
@@ -255,18 +258,23 @@ fn sections(reader: &mut Reader<'_>, node: &Node) -> Option<Vec<(Section, Writte
 }
 
 fn section(reader: &mut Reader<'_>, node: &Node) -> Option<(Section, WrittenSection)> {
-    let fields = reader.fields(node, node.at, "a section", &["title", "kinds", "most", "order"])?;
+    let fields = reader.fields(node, node.at, "a section", &["title", "kinds", "most", "order", "group"])?;
     let title =
         fields.need(reader, "title").and_then(|node| reader.text(node, "`title`").map(str::to_string));
     let most_max = u16::try_from(READY_ENTRIES_MAX).unwrap_or(u16::MAX);
     let most = fields.need(reader, "most").and_then(|node| reader.whole(node, "`most`", 1, most_max));
     let order = fields.get("order").map_or(Some(Order::Newest), |node| order(reader, node));
-    let order_at = fields.get("order").map_or(node.at, |node| node.at);
+    let place = |key: &str| fields.get(key).map_or(node.at, |node| node.at);
+    let (order_at, group_at) = (place("order"), place("group"));
+    let group = match fields.get("group") {
+        Some(node) => Some(reader.text(node, "`group`")?.to_string()),
+        None => None,
+    };
     let names = fields.need(reader, "kinds").map(|node| reader.texts(node, "`kinds`"))?;
     let named = names.iter().map(|(name, at)| ((*name).to_string(), *at)).collect();
     let kinds = names.iter().filter_map(|(name, _)| Kind::new(name).ok()).collect();
-    let section = Section { title: title?, kinds, most: most?, order: order? };
-    Some((section, WrittenSection { kinds: named, order: order_at }))
+    let section = Section { title: title?, kinds, most: most?, order: order?, group };
+    Some((section, WrittenSection { kinds: named, order: order_at, group: group_at }))
 }
 
 fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
@@ -298,14 +306,14 @@ fn order(reader: &mut Reader<'_>, node: &Node) -> Option<Order> {
 }
 
 /// Follows every reference of a plan: its kinds know it, and what they are about has the fields by which
-/// its sections are ordered. Gives the types of subjects its mails are about, if all of them are known.
+/// its sections are ordered and grouped. Gives what its messages are about, if all of that is known.
 pub(crate) fn resolve(
     reader: &mut Reader<'_>,
     written: &Written,
     kinds: &[kinds::Written],
     plans: &BTreeMap<String, PlanName>,
     subjects: &BTreeMap<String, SubjectType>,
-) -> Option<BTreeSet<String>> {
+) -> Option<About> {
     let plan = &written.plan;
     let mut types = BTreeSet::new();
     let mut told = BTreeSet::new();
@@ -344,6 +352,9 @@ pub(crate) fn resolve(
             types.insert(subject.name.clone());
             fields_of(reader, written, subject);
             ordered(reader, &section.order, places.order, subject);
+            if let Some(field) = &section.group {
+                groups::fits(reader, field, places.group, subject);
+            }
         }
     }
     if complete {
@@ -354,7 +365,7 @@ pub(crate) fn resolve(
             reader.problem(*at, format!("`{}` has no section for kind `{}`", plan.name, kind.name));
         }
     }
-    complete.then_some(types)
+    complete.then(|| About { types, heads: groups::heads(plan, kinds, subjects) })
 }
 
 /// The fields by which a plan tells its windows apart, or for whose time it waits.

@@ -1,8 +1,9 @@
 //! Pushes: the words of a plan on the push channel, all of them in the catalogue itself. Hooks have the same words.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::{
+    groups::About,
     inline::Inline,
     language::{check_text, headline_scope},
     read::{Fields, Reader},
@@ -52,10 +53,10 @@ pub(crate) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Writt
 pub(crate) fn resolve(
     reader: &mut Reader<'_>,
     written: &Written,
-    types: BTreeSet<String>,
+    about: About,
     subjects: &BTreeMap<String, SubjectType>,
 ) -> Push {
-    let scope = headline_scope(subjects, types);
+    let scope = headline_scope(subjects, about);
     let more = written.more.iter().flatten();
     for inline in [&written.headline, &written.body].into_iter().chain(more) {
         for finding in check_text(&inline.text, &scope) {

@@ -317,6 +317,8 @@ pub struct Section {
     pub kinds: Vec<Kind>,
     pub most: u16,
     pub order: Order,
+    /// The field of its subjects by which what it tells stands together under one head.
+    pub group: Option<String>,
 }
 
 /// How entries of a section are ranked.

@@ -160,7 +160,7 @@ impl Bench {
             hash: 1,
             at_least,
             once_per: OncePer::Mail,
-            sections: vec![Section { title: "New".into(), kinds, most, order: Order::Newest }],
+            sections: vec![Section { title: "New".into(), kinds, most, order: Order::Newest, group: None }],
             ..Plan::new(morning(), Channel::Email, at_nine(Weekdays::ALL, 0))
         };
         let mut plans = Plans::default();
@@ -520,8 +520,13 @@ fn a_release_that_is_read_again_closes_no_later_window() {
 fn the_best_section_leads_whatever_the_ranks_of_others() {
     let kind = |name: &str| Kind::new(name).unwrap();
     let mut bench = Bench::with(|plan| {
-        let section =
-            |name: &str, order| Section { title: name.into(), kinds: vec![kind(name)], most: 4, order };
+        let section = |name: &str, order| Section {
+            title: name.into(),
+            kinds: vec![kind(name)],
+            most: 4,
+            order,
+            group: None,
+        };
         plan.sections = vec![
             section("followed", Order::Soonest("opens".into())),
             section("near", Order::Nearest("place".into())),

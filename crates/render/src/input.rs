@@ -50,6 +50,15 @@ pub struct ItemInput<'a> {
     pub maybe: bool,
 }
 
+/// One thing that is told, in a list without a layout.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    pub says: String,
+    pub why: String,
+    /// Where it is at home.
+    pub page: Option<String>,
+}
+
 /// A mail, ready for its headers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rendered {

@@ -4,8 +4,8 @@
 //!
 //! A [`Renderer`] compiles the layouts and texts of a catalogue once and then makes a [`Rendered`] from a
 //! [`MailInput`], again and again; the same input gives the same bytes. [`layout`] is how MJML and template
-//! tags become one HTML template; [`values`] is what texts see, cleaned by [`clean`] of whatever upstream
-//! could have put into it; [`filters`] are the words of texts; [`why`] says why the
+//! tags become one HTML template; [`roots`] is what texts see, made of [`values`] that [`clean`] rid of
+//! whatever upstream could have put into them, in [`groups`] under one head, and with the [`links`] of a mail's foot; [`filters`] are the words of texts; [`why`] says why the
 //! reader gets something; [`check`] renders everything with example
 //! data, for `tidings check`.
 //!
@@ -15,15 +15,18 @@
 mod check;
 mod clean;
 mod filters;
+mod groups;
 mod input;
 mod layout;
 mod limits;
+mod links;
 mod renderer;
+mod roots;
 mod values;
 mod why;
 
 #[cfg(test)]
 mod tests;
 
-pub use input::{ItemInput, MailInput, RenderError, Rendered, RenderedPush, SectionInput};
+pub use input::{ItemInput, Listed, MailInput, RenderError, Rendered, RenderedPush, SectionInput};
 pub use renderer::Renderer;

@@ -7,7 +7,7 @@ use std::{
     ops::Range,
 };
 
-use catalogue::{Catalogue, KindDef, Mail, OTHER, Problem, Problems, Push, VARIANT, problem::Source};
+use catalogue::{Catalogue, FieldType, KindDef, Mail, Problem, Problems, Push, problem::Source};
 use minijinja::{
     AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value as Scripted,
 };
@@ -15,26 +15,26 @@ use model::PlanName;
 
 use crate::{
     clean, filters,
-    input::{ItemInput, MailInput, RenderError, Rendered, RenderedPush},
+    input::{ItemInput, Listed, MailInput, RenderError, Rendered, RenderedPush},
     layout::{self, Layout},
     limits::{
         BODY_CHARS_MAX, FUEL, HEADLINE_CHARS_MAX, LONGER_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX,
-        RECURSION_MAX, SAYS_CHARS_MAX,
+        RECURSION_MAX,
     },
-    values::{Moment, Named, Views, web_address},
-    why::Telling,
+    roots::Roots,
+    values::{Named, web_address},
 };
 
 /// Compiled layouts and texts of one catalogue.
 pub struct Renderer {
-    catalogue: Catalogue,
+    pub(crate) catalogue: Catalogue,
     env: Environment<'static>,
     layouts: BTreeMap<PlanName, Layout>,
 }
 
 /// A text of the catalogue, by which it is found in the environment.
 #[derive(Clone, Copy)]
-enum Part<'a> {
+pub(crate) enum Part<'a> {
     Html(&'a PlanName, &'a Mail),
     Text(&'a PlanName, &'a Mail),
     Headline(&'a PlanName, &'a Mail),
@@ -45,7 +45,7 @@ enum Part<'a> {
 
 /// A part of a push.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum PushPart {
+pub(crate) enum PushPart {
     Headline,
     Body,
     Longer,
@@ -77,14 +77,8 @@ impl PushPart {
     }
 }
 
-/// Variants are numbers below this, which so many texts as ten can be taken from evenly.
-const VARIANTS: u64 = 2_520;
-
 /// How a message ends about what is not there; of which kind, a check knows.
 pub(crate) const NOT_THERE: &str = "is not there";
-
-/// What is given to a text at its root.
-type Roots = BTreeMap<&'static str, Scripted>;
 
 impl Renderer {
     /// Compiles every layout and text of a catalogue.
@@ -155,6 +149,30 @@ impl Renderer {
         Ok(Rendered { headline, preheader, html, text })
     }
 
+    /// What a message would tell, without its layout.
+    pub fn list(&self, input: &MailInput<'_>) -> Result<Vec<Listed>, RenderError> {
+        let roots = self.roots(input)?;
+        let items = roots.get("items").into_iter().filter_map(|items| items.try_iter().ok()).flatten();
+        let told = input.sections.iter().flat_map(|section| &section.items);
+        let listed = items.zip(told).map(|(item, told)| {
+            let text = |name: &str| item.get_attr(name).map(|text| text.to_string()).unwrap_or_default();
+            Listed { says: text("says"), why: text("why"), page: self.page(told, input.plan) }
+        });
+        Ok(listed.collect())
+    }
+
+    /// Where a thing is at home: the address of its subject that the plan's mails do not show as a picture.
+    fn page(&self, item: &ItemInput<'_>, plan: &PlanName) -> Option<String> {
+        let declared = self.catalogue.subjects.get(item.subject.kind())?;
+        let mail = self.catalogue.mails.get(plan);
+        let is_picture = |field: &str| {
+            mail.is_some_and(|mail| mail.lead.as_deref() == Some(field) || shows(&mail.template, field))
+        };
+        let addresses = declared.fields.iter().filter(|(_, field)| **field == FieldType::Url);
+        let (name, _) = addresses.into_iter().find(|(name, _)| !is_picture(name))?;
+        Some(web_address(item.state.text(name)?)).filter(|address| !address.is_empty())
+    }
+
     /// Renders one push.
     pub fn push(&self, input: &MailInput<'_>) -> Result<RenderedPush, RenderError> {
         let plan = input.plan;
@@ -176,83 +194,11 @@ impl Renderer {
         })
     }
 
-    fn roots(&self, input: &MailInput<'_>) -> Result<Roots, RenderError> {
-        let mut views = Views::new(&self.catalogue, input.zone, input.due, input.related);
-        let telling = Telling { catalogue: &self.catalogue, persons: input.persons, place: input.place };
-        let mut sections = Vec::new();
-        let mut all = Vec::new();
-        for section in input.sections.iter().filter(|section| !section.items.is_empty()) {
-            let mut items = Vec::new();
-            for item in &section.items {
-                items.push(self.item(item, input.variant, &telling, &mut views)?);
-            }
-            all.extend(items.iter().cloned());
-            let title = clean::value(section.title);
-            let parts = [
-                ("title", Scripted::from(title.as_str())),
-                ("items", Scripted::from(items)),
-                ("more", Scripted::from(section.more)),
-            ];
-            sections.push(named(title, parts));
-        }
-        let name = input.name.map(|name| clean::line(name, usize::MAX)).filter(|name| !name.is_empty());
-        Ok(BTreeMap::from([
-            ("name", name.map_or(Scripted::UNDEFINED, Scripted::from)),
-            (
-                "due",
-                Moment::new(input.due, input.zone, input.due)
-                    .map_or(Scripted::UNDEFINED, Scripted::from_object),
-            ),
-            ("count", Scripted::from(all.len())),
-            (VARIANT, Scripted::from(input.variant % VARIANTS)),
-            ("plan", Scripted::from(input.plan.as_str())),
-            ("items", Scripted::from(all)),
-            ("sections", Scripted::from(sections)),
-            (
-                "unsubscribe",
-                input.unsubscribe.map_or(Scripted::UNDEFINED, |link| Scripted::from(web_address(link))),
-            ),
-        ]))
-    }
-
-    fn item<'a>(
+    pub(crate) fn render<R: Clone + Into<Scripted>>(
         &self,
-        item: &ItemInput<'a>,
-        variant: u64,
-        telling: &Telling<'_>,
-        views: &mut Views<'a>,
-    ) -> Result<Scripted, RenderError> {
-        let kind =
-            self.catalogue.kinds.get(item.kind).ok_or_else(|| RenderError::NoKind(item.kind.clone()))?;
-        let subject = views.subject(item.subject, item.state);
-        let mut roots: BTreeMap<String, Scripted> =
-            views.references(item.subject, item.state).into_iter().collect();
-        let other = telling.other(item);
-        roots.insert("subject".to_string(), subject.clone());
-        // Of each thing its own, or a mail of ten would say ten times the same.
-        let own = xxhash_rust::xxh3::xxh3_64_with_seed(item.subject.as_str().as_bytes(), variant);
-        roots.insert(VARIANT.to_string(), Scripted::from(own % VARIANTS));
-        // Not there rather than empty, so that a sentence can say `default("Somebody")`.
-        if let Some(other) = &other {
-            roots.insert(OTHER.to_string(), Scripted::from(other.as_str()));
-        }
-        let says = clean::line(&self.render(Part::Says(kind), &roots)?, SAYS_CHARS_MAX);
-        let name = views.name(item.subject, item.state);
-        let name = if name.is_empty() { says.clone() } else { name };
-        let parts = [
-            ("kind", Scripted::from(kind.name.as_str())),
-            ("says", Scripted::from(says)),
-            ("why", Scripted::from(telling.why(item, views))),
-            ("distance", Scripted::from(telling.distance(item))),
-            (OTHER, Scripted::from(other.unwrap_or_default())),
-            ("maybe", Scripted::from(item.maybe)),
-            ("name", Scripted::from(name.as_str())),
-            ("subject", subject),
-        ];
-        Ok(named(name, parts))
-    }
-
-    fn render<R: Clone + Into<Scripted>>(&self, part: Part<'_>, roots: &R) -> Result<String, RenderError> {
+        part: Part<'_>,
+        roots: &R,
+    ) -> Result<String, RenderError> {
         let failed = |error: &Error| RenderError::Template(Box::new(self.problem(part, error)));
         let template = self.env.get_template(&part.template()).map_err(|error| failed(&error))?;
         // A text comes out about as long as it is written.
@@ -314,6 +260,14 @@ impl Renderer {
     }
 }
 
+/// Whether a layout has a picture from this field of something.
+fn shows(layout: &str, field: &str) -> bool {
+    layout.split("src=\"{{").skip(1).any(|rest| {
+        let path = rest.split("}}").next().unwrap_or_default();
+        path.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == field)
+    })
+}
+
 /// The path that was read where the engine's range begins at its first dot, or is the filter after it.
 fn path(text: &str, range: Range<usize>) -> Range<usize> {
     let in_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -363,7 +317,8 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Scripted) -> 
     out.write_str(rest).map_err(Error::from)
 }
 
-fn named<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
+/// A value with parts that prints as its name.
+pub(crate) fn named<const N: usize>(name: String, parts: [(&str, Scripted); N]) -> Scripted {
     let parts = parts.into_iter().map(|(part, value)| (part.to_string(), value)).collect();
     Scripted::from_object(Named { parts, name })
 }

@@ -136,6 +136,16 @@ impl<'a> Views<'a> {
         clean::line(self.catalogue.name_of(subject, state).unwrap_or_default(), usize::MAX)
     }
 
+    /// What a subject that others refer to is called; nothing if that is not known.
+    pub fn called(&self, to: &SubjectRef) -> String {
+        self.related.get(to).map(|state| self.name(to, state)).unwrap_or_default()
+    }
+
+    /// A subject that one of those made refers to.
+    pub fn seen(&self, to: &SubjectRef) -> Option<Scripted> {
+        self.made.get(to).cloned()
+    }
+
     fn view(&mut self, subject: &SubjectRef, state: &'a State, near: bool) -> Scripted {
         let mut fields = BTreeMap::from([("id".to_string(), Scripted::from(clean::value(subject.id())))]);
         if let Some(declared) = self.catalogue.subjects.get(subject.kind()) {

@@ -20,7 +20,7 @@ pub struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    /// Every reason, those of one sort together: `you follow Mira Holm and Jon Vik, it is near you, and it
+    /// Every reason, those of one sort together: `you follow Mira Holm and Jon Vik, it is 12 km from you, and it
     /// was picked for you`.
     pub fn why(&self, item: &ItemInput<'_>, views: &Views<'_>) -> String {
         let (mut followed, mut others) = (Vec::new(), Vec::new());
@@ -45,7 +45,7 @@ impl Telling<'_> {
         let word = |short: &str, clause: &str| if alone { short } else { clause }.to_owned();
         let clauses = [
             follows.then(|| format!("you follow {}", filters::and(&followed))),
-            near.then(|| "it is near you".to_owned()),
+            near.then(|| format!("it is {}", filled(self.distance(item), "near you"))),
             named.then(|| "it is for you".to_owned()),
             mutual.then(|| word("", "it is about ") + &format!("you and {}", filters::and(&others))),
             listed.then(|| word("picked for you", "it was picked for you")),
@@ -105,6 +105,10 @@ fn joined(clauses: &[String], apart: bool) -> String {
         [most @ .., last] if !most.is_empty() => format!("{}, and {last}", most.join(", ")),
         _ => clauses.concat(),
     }
+}
+
+fn filled(text: String, other: &str) -> String {
+    if text.is_empty() { other.to_owned() } else { text }
 }
 
 fn add(names: &mut Vec<String>, name: String) {

@@ -15,7 +15,7 @@ use model::{
     ready::{Ready, ReadyEntry},
     world::Share,
 };
-use render::{ItemInput, MailInput, Renderer, SectionInput};
+use render::{ItemInput, Listed, MailInput, Renderer, SectionInput};
 
 use crate::{
     check::{Checked, Facts},
@@ -36,6 +36,30 @@ pub struct Making<'a> {
 impl Making<'_> {
     /// The message for what is left of a Ready. From the same facts the same bytes.
     pub fn message(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> anyhow::Result<Message> {
+        let (headline, text, way) = self.with(ready, facts, checked, |input| match ready.channel {
+            _ if ready.is_badge() => Ok((String::new(), String::new(), badge_only(ready, facts))),
+            Channel::Email => self.mail(ready, facts, input),
+            Channel::Push => self.push(ready, facts, checked, input),
+            Channel::Hook(hook) => self.call(hook, ready, facts, input),
+        })?;
+        let message_id = message_id(ready, sender_of(ready, self.catalogue));
+        let (tenant, ready, date) = (ready.tenant.clone(), ready.id, ready.due);
+        Ok(Message { tenant, ready, message_id, headline, text, date, way })
+    }
+
+    /// What that message would tell, as a list.
+    pub fn list(&self, ready: &Ready, facts: &Facts, checked: &Checked) -> anyhow::Result<Vec<Listed>> {
+        self.with(ready, facts, checked, |input| Ok(self.renderer.list(input)?))
+    }
+
+    /// With what a message for what is left of a Ready is rendered.
+    fn with<T>(
+        &self,
+        ready: &Ready,
+        facts: &Facts,
+        checked: &Checked,
+        make: impl FnOnce(&MailInput<'_>) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
         let plan =
             self.catalogue.plans.by_name.get(&ready.plan).context("the plan is not in the catalogue")?;
         let unknown = Share::default();
@@ -56,16 +80,7 @@ impl Making<'_> {
             variant: variant(ready),
             unsubscribe: link.as_deref(),
         };
-        let (headline, text, way) = match ready.channel {
-            _ if ready.is_badge() => Ok((String::new(), String::new(), badge_only(ready, facts))),
-            Channel::Email => self.mail(ready, facts, &input),
-            Channel::Push => self.push(ready, facts, checked, &input),
-            Channel::Hook(hook) => self.call(hook, ready, facts, &input),
-        }
-        .with_context(|| format!("plan {}", ready.plan))?;
-        let message_id = message_id(ready, sender_of(ready, self.catalogue));
-        let (tenant, ready, date) = (ready.tenant.clone(), ready.id, ready.due);
-        Ok(Message { tenant, ready, message_id, headline, text, date, way })
+        make(&input).with_context(|| format!("plan {}", ready.plan))
     }
 
     /// The entries of which no message can be made, each by itself.
@@ -276,7 +291,7 @@ fn place_of(plan: &Plan, entry: &ReadyEntry) -> Option<(usize, Kind)> {
     first.map(|(section, kind)| (section, kind.clone()))
 }
 
-/// The sections that have something to say, as the renderer wants them.
+/// The sections as the renderer wants them; one that says nothing may have more that waits.
 fn sections<'a>(
     plan: &'a Plan,
     said: &'a [Vec<Said>],
@@ -292,8 +307,8 @@ fn sections<'a>(
         maybe: said.maybe,
     };
     let more = |index: usize| more.get(index).copied().map_or(0, usize::from);
-    let filled = plan.sections.iter().zip(said).enumerate().filter(|(_, (_, said))| !said.is_empty());
-    filled
+    let sections = plan.sections.iter().zip(said).enumerate();
+    sections
         .map(|(index, (section, said))| SectionInput {
             title: &section.title,
             items: said.iter().map(item).collect(),

@@ -20,7 +20,7 @@ use model::{
     Channel, Kind, Millis, Person, PlanName, SubjectRef, Tenant, World, civil::Zones, plan::Plan,
     ready::Ready,
 };
-use render::Renderer;
+use render::{Listed, Renderer};
 use sender::Links;
 use serde::{Deserialize, Serialize};
 use store::Store;
@@ -190,6 +190,23 @@ impl Studio {
             Ok((ready, preview))
         };
         sheets.into_iter().map(of_sheet).collect()
+    }
+
+    /// What waits for somebody under these plans and would be told if it were released now, and how much more waits behind it.
+    pub async fn rest(
+        &self,
+        person: &Person,
+        plans: Vec<PlanName>,
+        at: Place<'_>,
+    ) -> anyhow::Result<(Vec<Listed>, usize)> {
+        let wanted = Wanted { person: person.clone(), plans };
+        let known = gather::known(person, at).await.context("what is known of the person")?;
+        let (mut told, mut more) = (Vec::new(), 0);
+        for (ready, world) in gather::digests(&wanted, &known, &self.catalogue, &self.zones, at).await? {
+            told.extend(self.list(&ready, &known, &world, at)?);
+            more += ready.more.iter().copied().map(usize::from).sum::<usize>();
+        }
+        Ok((told, more))
     }
 
     /// What a release by hand would send now: one message for each window that has something to tell.

@@ -67,6 +67,29 @@ pub fn newer_catalogue() -> Arc<Catalogue> {
     parse(&text.replace("kinds: [item_offered]", "kinds: [item_offered, item_noted]"))
 }
 
+/// The same with what a reader can choose among: a weekly mail instead, pushes beside, and what hangs on a maker.
+pub fn choices_catalogue() -> Arc<Catalogue> {
+    let weekly = r#"plans:
+  ping: {channel: push, close: at_once, look_back: 7d, headline: x, body: x, sections: [{title: New, kinds: [item_offered], most: 5}]}
+  weekly:
+    channel: email
+    title: Weekly mail
+    close: {weekly: "09:00", on: [sun], zone: person}
+    look_back: 14d
+    once_per: subject
+    from: Shop <shop@shop.example>
+    headline: '{{ items | list(2) }}'
+    template: mail.mjml
+    text: mail.txt
+    sections:
+      - {title: New, kinds: [item_offered], most: 5, order: newest}
+"#;
+    let told = "    plans: [daily]\n";
+    let text = CATALOGUE.replace(told, "    thread: maker\n    plans: [daily, weekly, ping]\n");
+    let text = text.replace("most: 5", "most: 2");
+    parse(&text.replace("\nplans:\n  daily:", &format!("\n{weekly}  daily:")))
+}
+
 fn parse(text: &str) -> Arc<Catalogue> {
     let read = |name: &str| match name {
         "mail.mjml" => Ok(MJML.to_owned()),
@@ -85,6 +108,11 @@ pub struct Ground {
 }
 
 pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
+    ground_of(dir, clock, catalogue()).await
+}
+
+/// The same with another catalogue.
+pub async fn ground_of(dir: &Path, clock: &Clock, catalogue: Arc<Catalogue>) -> Ground {
     let topics = topic::embedded::Embedded::open(&dir.join("topics"), clock.clone()).unwrap();
     let store = Arc::new(store::embedded::Embedded::open(&dir.join("store")).unwrap());
     let outbox = Arc::new(Outbox::open(&dir.join("outbox")).unwrap());
@@ -101,7 +129,7 @@ pub async fn ground(dir: &Path, clock: &Clock) -> Ground {
     config.measure_lag = Some(Duration::from_secs(3_600));
     config.sender.links = Some(Links::new("http://127.0.0.1:7280", Secret::new(SECRET)));
     let house =
-        House::start(engines, catalogue(), clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
+        House::start(engines, catalogue, clock.clone(), Zones::bundled(), config.clone()).await.unwrap();
     let house = Arc::new(house);
     let intake = intake(&house, config.ingest);
     Ground { house, topics, outbox, intake }

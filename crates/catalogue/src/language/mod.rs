@@ -12,6 +12,7 @@ mod types;
 mod words;
 
 pub use check::{Finding, Reads, check_expression, check_source, check_text};
-pub use scope::{condition_scope, headline_scope, mail_scope, says_scope, source_scope};
+pub use scope::{condition_scope, says_scope, source_scope};
+pub(crate) use scope::{headline_scope, mail_scope};
 pub use types::{Scope, Type};
 pub use words::{FILTERS, Filter, Gives, SOURCE_FILTERS, TESTS, Takes, install};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     audience::{Audience, OTHER, VARIANT},
+    groups::About,
     language::types::{Scope, Type},
     sources::Format,
     subjects::SubjectType,
@@ -33,33 +34,57 @@ pub fn says_scope<'a>(
     scope
 }
 
-/// A headline or a preheader of a plan whose kinds are about these types of subjects.
-pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<String>) -> Scope<'_> {
-    let item = Type::record(
+/// One thing that is told, of one of these types.
+fn item(types: BTreeSet<String>) -> Type {
+    Type::record(
         "item",
         true,
         [
             ("kind", Type::Text),
             ("says", Type::Text),
             ("why", Type::Text),
+            // What of that its group does not say.
+            ("also", Type::Text),
             // Empty unless it is told for being near, or with somebody.
             ("distance", Type::Text),
             (OTHER, Type::Text),
             ("maybe", Type::Flag),
             ("name", Type::Text),
+            // The link to where its reader asks for less of this; of mails alone.
+            ("less", Type::Url),
             ("subject", Type::Subject { types, near: true }),
         ],
-    );
-    let items = Type::list(item);
-    let section = Type::record(
-        "section",
-        true,
-        [("title", Type::Text), ("items", items.clone()), ("more", Type::Number)],
-    );
+    )
+}
+
+/// A headline or a preheader of a plan whose messages are about this.
+pub(crate) fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: About) -> Scope<'_> {
+    let items = Type::list(item(about.types));
+    let head =
+        (!about.heads.is_empty()).then(|| ("subject", Type::Subject { types: about.heads, near: false }));
+    let group = [
+        ("name", Type::Text),
+        ("items", items.clone()),
+        ("count", Type::Number),
+        // What all of it is told for.
+        ("why", Type::Text),
+        ("less", Type::Url),
+    ];
+    let group = Type::record("group", true, group.into_iter().chain(head));
+    let section = [
+        ("title", Type::Text),
+        ("items", items.clone()),
+        ("groups", Type::list(group.clone())),
+        ("blocks", Type::list(group)),
+        ("more", Type::Number),
+        ("less", Type::Url),
+    ];
+    let section = Type::record("section", true, section);
     let names = [
         ("name", Type::Text),
         ("due", Type::Time),
         ("count", Type::Number),
+        ("more", Type::Number),
         (VARIANT, Type::Number),
         ("items", items),
         ("sections", Type::list(section)),
@@ -67,14 +92,26 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<
     Scope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into() }
 }
 
-/// A mail's two layouts: all that a headline reads, the headline, the link that ends the mails, and the name
-/// of the plan, since several plans may share a layout.
-pub fn mail_scope(subjects: &BTreeMap<String, SubjectType>, types: BTreeSet<String>) -> Scope<'_> {
-    let mut scope = headline_scope(subjects, types);
-    for name in ["headline", "preheader", "plan"] {
-        scope.names.insert(name.to_string(), Type::Text);
-    }
-    scope.names.insert("unsubscribe".to_string(), Type::Url);
+/// A mail's two layouts: all that a headline reads, the headline, what leads it if something does, the links of its foot, and
+/// the name of the plan, since several plans may share a layout.
+pub(crate) fn mail_scope(
+    subjects: &BTreeMap<String, SubjectType>,
+    about: About,
+    has_lead: bool,
+) -> Scope<'_> {
+    let lead = has_lead.then(|| ("lead", item(about.types.clone())));
+    let mut scope = headline_scope(subjects, about);
+    let other = [("plan", Type::Text), ("title", Type::Text), ("link", Type::Url)];
+    let more = [
+        ("headline", Type::Text),
+        ("preheader", Type::Text),
+        ("plan", Type::Text),
+        ("postal", Type::Text),
+        ("unsubscribe", Type::Url),
+        ("rest", Type::Url),
+        ("instead", Type::list(Type::record("plan", false, other))),
+    ];
+    scope.names.extend(more.into_iter().chain(lead).map(|(name, of)| (name.to_string(), of)));
     scope
 }
 

@@ -5,11 +5,12 @@ use super::*;
 /// The notes on a catalogue with one piece of it replaced, each as `file:line: what`.
 fn notes(piece: &str, by: &str, template: &str) -> Vec<String> {
     assert!(GOOD.matches(piece).count() == 1, "`{piece}` must be there once");
+    let missing = "it has no `{{ postal }}`";
     let catalogue =
         parse_with(&GOOD.replace(piece, by), template).unwrap_or_else(|problems| panic!("{problems}"));
     let said =
         catalogue.notes().into_iter().map(|note| format!("{}:{}: {}", note.file, note.line, note.what));
-    said.filter(|said| !said.starts_with("dir/mail/daily.txt")).collect()
+    said.filter(|said| !said.starts_with("dir/mail/daily.txt") && !said.ends_with(missing)).collect()
 }
 
 #[test]
@@ -27,6 +28,24 @@ fn a_mail_without_a_way_out_is_noted() {
     // The text part has its own readers.
     let texts = good().notes();
     assert!(texts.iter().any(|note| note.file == "dir/mail/daily.txt"), "{texts:?}");
+}
+
+#[test]
+fn a_mail_without_an_address_to_write_to_is_noted() {
+    let check = |template: &str, postal: &str, expected: &[&str]| {
+        let text = GOOD.replace("catalogue: sample", &format!("catalogue: sample\n{postal}"));
+        let template = MJML.replace("</mj-body>", &format!("{template}{{{{ unsubscribe }}}}</mj-body>"));
+        let catalogue = parse_with(&text, &template).unwrap_or_else(|problems| panic!("{problems}"));
+        let notes = catalogue.notes().into_iter().filter(|note| !note.file.ends_with("daily.txt"));
+        let said: Vec<String> =
+            notes.map(|note| format!("{}:{}: {}", note.file, note.line, note.what)).collect();
+        assert_eq!(said, expected, "{template} {postal}");
+    };
+    let missing = "dir/mail/daily.mjml:1: it has no `{{ postal }}`";
+    check("{{ postal }}", "postal: 1 Example Street", &[]);
+    check("{{ postal }}", "", &["dir/catalogue.yaml:1: its mails print `postal`, and it has none"]);
+    check("", "", &[missing]);
+    check("{% if postal %}x{% endif %}", "postal: 1 Example Street", &[missing]);
 }
 
 #[test]

@@ -179,22 +179,22 @@ fn what_is_one_thing_is_said_once_with_every_reason() {
     let near: Line = (1, "show:1", &["near_show"]);
     let other: Line = (1, "show:2", &["near_show"]);
     let far = "27 km from you";
-    let both = format!("[Followed: f Tides (you follow Mira and it is near you; {far})?]");
+    let both = format!("[Followed: f Tides (you follow Mira and it is {far}; {far})?]");
     check("subject", &[followed, near], &both);
     check("mail", &[followed, near], &both);
     check("subject", &[(0, "show:1", &["near_show", "followed_show"])], &both.replace('?', ""));
     check(
         "event",
         &[followed, near],
-        &format!("[Followed: f Tides (you follow Mira)][Near: n Tides (it is near you; {far})?]"),
+        &format!("[Followed: f Tides (you follow Mira)][Near: n Tides (it is {far}; {far})?]"),
     );
     check(
         "subject",
         &[followed, other],
-        &format!("[Followed: f Tides (you follow Mira)][Near: n Ink (it is near you; {far})?]"),
+        &format!("[Followed: f Tides (you follow Mira)][Near: n Ink (it is {far}; {far})?]"),
     );
     // It was taken as a followed show, and by now it is only near: then it is said as such.
-    check("subject", &[(0, "show:1", &["near_show"])], &format!("[Near: n Tides (it is near you; {far})]"));
+    check("subject", &[(0, "show:1", &["near_show"])], &format!("[Near: n Tides (it is {far}; {far})]"));
     check("subject", &[(7, "show:1", &["picked"])], "[More: p Tides (picked for you)]");
     check("subject", &[(2, "show:1", &["matched"])], "[More: m Ben (you and Ben)]");
 }

@@ -46,6 +46,7 @@ const TEMPLATES: [(&str, &str); 20] = [
     ("field.html", include_str!("../../page/field.html")),
     ("alone.html", include_str!("../../page/alone.html")),
     ("unsubscribe.html", include_str!("../../page/unsubscribe.html")),
+    ("rest.html", include_str!("../../page/rest.html")),
 ];
 
 const STYLE: &str = include_str!("../../page/style.css");

@@ -2,6 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use ::catalogue::Catalogue;
 use axum::{
     Router,
     body::Body,
@@ -25,9 +26,10 @@ use crate::{
     disks::Disks,
     house::Config,
     preview::Studio,
-    testing::{Ground, SECRET, catalogue, ground, read},
+    testing::{Ground, SECRET, catalogue, choices_catalogue, ground_of, read},
 };
 
+mod choices;
 mod entries;
 mod erase;
 mod faces;
@@ -56,15 +58,19 @@ struct Door {
 }
 
 async fn door(is_demo: bool, is_locked: bool) -> Door {
+    door_of(catalogue(), is_demo, is_locked).await
+}
+
+async fn door_of(catalogue: Arc<Catalogue>, is_demo: bool, is_locked: bool) -> Door {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(DemoClock::open(dir.path()).unwrap());
-    let ground = ground(dir.path(), clock.clock()).await;
+    let ground = ground_of(dir.path(), clock.clock(), catalogue.clone()).await;
     let tenant = Tenant::new("main").unwrap();
     let keys = [ApiKey { tenant: tenant.clone(), key: SecretString::from(API_KEY) }];
     let keys = if is_locked { &keys[..] } else { &[] };
     let app = Arc::new(App {
         house: ground.house.clone(),
-        catalogue: catalogue(),
+        catalogue: catalogue.clone(),
         outbox: ground.outbox.clone(),
         clock,
         tenant: tenant.clone(),
@@ -78,7 +84,7 @@ async fn door(is_demo: bool, is_locked: bool) -> Door {
         replays: crate::replay::Desk::default(),
         counts: Counts::default(),
         unsubscribe: Unsubscribe::new(Secret::new(SECRET)),
-        studio: Studio::new(catalogue(), Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
+        studio: Studio::new(catalogue, Zones::bundled(), "http://127.0.0.1:7280").unwrap(),
         web_key: WebKey { public: Some(WEB_KEY.to_owned()), is_copy: true },
         visits: Visits::new(Secret::new(SECRET), ground.house.metrics()).unwrap(),
         // What is shown after it must not hang on how busy the machine is.

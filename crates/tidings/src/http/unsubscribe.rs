@@ -1,7 +1,9 @@
-//! The links of mails by which their readers ask for no more of them. A signed token says for whom; whoever
-//! has it needs no other key, and it opens nothing else. Looking changes nothing, since scanners of mail
-//! follow every link; what changes something is a press of the button, or the one click of a mailbox
+//! The links of mails by which their readers ask for no more of them, for less, or for others instead. A signed token says
+//! for whom; whoever has it needs no other key, and it opens nothing else. Looking changes nothing, since scanners of mail
+//! follow every link; what changes something is a press of a button, or the one click of a mailbox
 //! (RFC 8058), which comes from anywhere and without a form of ours.
+//!
+//! [`wish`] is what somebody wants, [`facts`] what holds and how that becomes a fact, [`rest`] the page of what waits.
 
 use std::{
     collections::HashMap,
@@ -9,27 +11,23 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context as _;
 use axum::{
     Router,
-    body::{Body, Bytes, to_bytes},
-    extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State, rejection::BytesRejection},
+    body::Bytes,
+    extract::{
+        DefaultBodyLimit, FromRequest as _, Path, RawQuery, Request, State, rejection::BytesRejection,
+    },
     http::{HeaderValue, StatusCode, header, header::HeaderName},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
-use model::{
-    Day, Millis, Person, Tenant,
-    person::{notes, profile},
-};
+use model::{Day, Millis, Person, PlanName, Tenant};
 use serde_json::{Value as Json, json};
-use store::StateKey;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
 };
-use tower::ServiceExt as _;
 use wire::token::{self, Secret, Token};
 
 use super::{
@@ -37,7 +35,13 @@ use super::{
     guard::{self, Stopped},
     page,
 };
-use crate::datadir::random_hex;
+
+mod facts;
+mod rest;
+mod wish;
+
+use facts::Facts;
+use wish::{Mute, Wish, choices};
 
 /// Bytes of a form: a mailbox's own, in either encoding, is far shorter.
 const FORM_BYTES_MAX: usize = 4 * 1024;
@@ -45,37 +49,36 @@ const FORM_BYTES_MAX: usize = 4 * 1024;
 const FORM_TIME_MAX: Duration = Duration::from_secs(5);
 /// Requests that are worked on at once.
 const REQUESTS_MAX: usize = 32;
-/// How often a person may want mail again within an hour, and persons of whom that is counted.
+/// Lists of what waits that are made at once: each reads a part of the log.
+const LISTS_MAX: usize = 4;
+/// How often a person may change their mind within an hour, and persons of whom that is counted. No mail can be wanted
+/// as often as one likes.
 const AGAIN_MAX: u32 = 10;
 const PERSONS_COUNTED_MAX: usize = 10_000;
 const HOUR_MS: i64 = 3_600_000;
-/// For so many days after its mail a link turns mail on again. Off it turns it for ever.
+/// For so many days after its mail a link does all that it can. Off it turns mail for ever.
 const AGAIN_DAYS_MAX: i32 = 30;
-/// Bytes of an answer of our own way in.
-const ANSWER_BYTES_MAX: usize = 64 * 1024;
-
-/// What these facts are said to come from.
-const SOURCE: &str = "unsubscribe";
-
 /// What the paths work with.
 #[derive(Debug)]
 pub struct Unsubscribe {
     secret: Secret,
     requests: Semaphore,
-    /// The hour that is counted, and how often each person wanted mail again in it.
+    lists: Semaphore,
+    /// The hour that is counted, and how often each person changed their mind in it.
     again: Mutex<(i64, WishCounts)>,
 }
 
-/// How often each person wanted mail again.
+/// How often each person changed their mind.
 type WishCounts = HashMap<(Tenant, Person), u32>;
 
 impl Unsubscribe {
     pub fn new(secret: Secret) -> Self {
-        Self { secret, requests: Semaphore::new(REQUESTS_MAX), again: Mutex::default() }
+        let (requests, lists) = (Semaphore::new(REQUESTS_MAX), Semaphore::new(LISTS_MAX));
+        Self { secret, requests, lists, again: Mutex::default() }
     }
 
-    /// Counts a wish for mail again; whether there were not too many in this hour. One for no mail is never too many, and
-    /// without the other there is none.
+    /// Counts a wish; whether there were not too many in this hour. One for no mail is never too many, and without a wish
+    /// for mail again there is none.
     fn counts(&self, token: &Token, now: Millis) -> bool {
         let mut again = self.again.lock().unwrap_or_else(PoisonError::into_inner);
         let hour = now.0.div_euclid(HOUR_MS);
@@ -107,10 +110,8 @@ pub(super) const UNKNOWN: Stopped = Stopped(
 );
 const BUSY: Stopped =
     Stopped(StatusCode::SERVICE_UNAVAILABLE, "this cannot be done right now; try again soon");
-const TOO_OLD: Stopped = Stopped(
-    StatusCode::FORBIDDEN,
-    "this mail is too old to turn mail on again; it may be in other hands by now",
-);
+const TOO_OLD: Stopped =
+    Stopped(StatusCode::FORBIDDEN, "this mail is too old for that; it may be in other hands by now");
 const TOO_OFTEN: Stopped =
     Stopped(StatusCode::TOO_MANY_REQUESTS, "this was asked for too often; try again in an hour");
 const NO_FORM: Stopped = Stopped(StatusCode::BAD_REQUEST, "this is no form of this page");
@@ -120,6 +121,7 @@ const LONG: Stopped = Stopped(StatusCode::PAYLOAD_TOO_LARGE, "this form is too l
 pub fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     Router::new()
         .route(&format!("/{}/{{token}}", sender::links::PATH), get(look).post(press))
+        .route(&format!("/{}/{{token}}/rest", sender::links::PATH), get(rest::look))
         // Beside the page: whatever stands in front of the house lets this one path through.
         .route(&format!("/{}/style.css", sender::links::PATH), get(page::style))
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
@@ -129,9 +131,11 @@ pub fn routes(app: &Arc<App>) -> Router<Arc<App>> {
 /// Around all links of mails: their errors have a face too, and their address, which is a right, goes nowhere.
 pub(super) async fn hardened(State(app): Shared, request: Request, next: Next) -> Response {
     let asks_for_page = face::asks_for_page(&request);
+    // Relative, since the public address may have a path of its own.
+    let up = "../".repeat(request.uri().path().matches('/').count().saturating_sub(1));
     let mut response = next.run(request).await;
     if asks_for_page {
-        let style = format!("../{}/style.css", sender::links::PATH);
+        let style = format!("{up}{}/style.css", sender::links::PATH);
         response = app.faced(response, Some(&style)).await;
     }
     let quiet = [("x-robots-tag", "noindex, nofollow"), ("referrer-policy", "no-referrer")];
@@ -142,35 +146,17 @@ pub(super) async fn hardened(State(app): Shared, request: Request, next: Next) -
     response
 }
 
-/// What a person wants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Wish {
-    NoMail,
-    MailAgain,
-}
-
-/// What the page says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Says {
-    /// Mail is on, and nothing was asked for.
-    Asks,
-    /// Mail is off, and was so before.
-    IsOff,
-    Off,
-    OnAgain,
-    /// The person was erased: there is nothing to turn on or off.
-    IsGone,
-}
-
-async fn look(State(app): Shared, Path(token): Path<String>) -> Result<Response, Answer> {
+async fn look(
+    State(app): Shared,
+    Path(token): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Answer> {
     let token = app.unsubscribe.read(&token)?;
     let _permit = app.unsubscribe.permit()?;
-    let says = match stated(&app, &token).await? {
-        None => Says::IsGone,
-        Some((_, true)) => Says::IsOff,
-        Some((_, false)) => Says::Asks,
-    };
-    Ok(shown(&app, &token, says)?)
+    let Some(facts) = Facts::read(&app, &token).await? else { return Ok(gone(&app, &token)?) };
+    let asked = query.and_then(|query| Wish::of_link(&query, &token, &app.catalogue));
+    let asked = asked.filter(|wish| !facts.holds(wish, &app, &token));
+    Ok(shown(&app, &token, &facts, Says { asked, done: None }).await?)
 }
 
 async fn press(State(app): Shared, Path(token): Path<String>, request: Request) -> Result<Response, Answer> {
@@ -182,28 +168,24 @@ async fn press(State(app): Shared, Path(token): Path<String>, request: Request) 
         Ok(Err(error)) => return Err(too_long(&error).into()),
         Err(_) => return Err(NO_FORM.into()),
     };
-    let wish = wish(&form, &String::from_utf8_lossy(&body)).ok_or(NO_FORM)?;
+    let wish = Wish::of_form(&form, &String::from_utf8_lossy(&body), &token, &app.catalogue);
+    let wish = wish.ok_or(NO_FORM)?;
     let _permit = app.unsubscribe.permit()?;
-    let says = match wish {
-        Wish::NoMail => Says::Off,
-        Wish::MailAgain => Says::OnAgain,
-    };
     // What holds already is not said again: whoever has a link could fill the disk with it.
-    let Some((version, is_off)) = stated(&app, &token).await? else {
-        return Ok(shown(&app, &token, Says::IsGone)?);
-    };
-    let holds = is_off == (wish == Wish::NoMail);
-    if !holds && wish == Wish::MailAgain && !is_young(&token, app.now()) {
-        return Err(TOO_OLD.into());
+    let Some(facts) = Facts::read(&app, &token).await? else { return Ok(gone(&app, &token)?) };
+    if !facts.holds(&wish, &app, &token) {
+        if wish != Wish::NoMail && !is_young(&token, app.now()) {
+            return Err(TOO_OLD.into());
+        }
+        if wish != Wish::NoMail && !app.unsubscribe.counts(&token, app.now()) {
+            return Err(TOO_OFTEN.into());
+        }
+        if !facts.state(&app, &token, &wish).await? {
+            return Err(BUSY.into());
+        }
     }
-    if !holds && wish == Wish::MailAgain && !app.unsubscribe.counts(&token, app.now()) {
-        return Err(TOO_OFTEN.into());
-    }
-    if holds || state(&app, &token, wish, version).await? {
-        Ok(shown(&app, &token, says)?)
-    } else {
-        Err(BUSY.into())
-    }
+    let facts = facts.with(&wish);
+    Ok(shown(&app, &token, &facts, Says { asked: None, done: Some(wish) }).await?)
 }
 
 /// Whether a link still has the right to turn mail on again.
@@ -215,77 +197,69 @@ fn too_long(error: &BytesRejection) -> Stopped {
     if error.status() == StatusCode::PAYLOAD_TOO_LARGE { LONG } else { NO_FORM }
 }
 
-/// What a form asks for: one of our own buttons, or a mailbox's one click, which may come as parts.
-fn wish(content_type: &str, body: &str) -> Option<Wish> {
-    if content_type.to_ascii_lowercase().starts_with("multipart/form-data") {
-        let (_, value) = body.split_once("name=\"List-Unsubscribe\"")?;
-        let value = value.trim_start().lines().next()?;
-        return (value.trim() == "One-Click").then_some(Wish::NoMail);
-    }
-    body.trim().split('&').find_map(|pair| match pair {
-        "do=off" | "List-Unsubscribe=One-Click" => Some(Wish::NoMail),
-        "do=on" => Some(Wish::MailAgain),
+/// What the page asks first, and what was just done.
+struct Says {
+    asked: Option<Wish>,
+    done: Option<Wish>,
+}
+
+/// The page of somebody who was erased: there is nothing to turn on or off.
+fn gone(app: &App, token: &Token) -> anyhow::Result<Response> {
+    app.alone("unsubscribe.html", &json!({"sender": sender_of(app, token), "says": "is_gone"}))
+}
+
+async fn shown(app: &App, token: &Token, facts: &Facts, says: Says) -> anyhow::Result<Response> {
+    let is_young = is_young(token, app.now());
+    let Says { asked, done } = says;
+    let says = match (&done, &asked) {
+        (Some(Wish::MailAgain), _) => "on_again",
+        _ if facts.is_off() && done == Some(Wish::NoMail) => "off",
+        _ if facts.is_off() => "is_off",
+        (Some(Wish::Plan(_)), _) => "changed",
+        (Some(Wish::Less(_)), _) => "less",
+        (Some(Wish::More(_)), _) => "more",
+        (_, Some(Wish::Plan(_))) if is_young => "asks_plan",
+        (_, Some(Wish::Less(_))) if is_young => "asks_less",
+        _ => "asks",
+    };
+    let wished = done.as_ref().or(asked.as_ref());
+    let of = match wished {
+        Some(Wish::Less(mute) | Wish::More(mute)) => Some(mute.clone()),
         _ => None,
-    })
-}
-
-/// The version of what is known of the wish, and whether mail is off; nothing of who was erased.
-async fn stated(app: &App, token: &Token) -> anyhow::Result<Option<(i64, bool)>> {
-    let keys = [StateKey::Person, StateKey::Notes].map(|key| key(token.tenant.clone(), token.person.clone()));
-    let mut states = app.house.engines().store.states(&keys).await?.into_iter();
-    let (known, noted) = (states.next().unwrap_or_default(), states.next().unwrap_or_default());
-    if noted.flag(notes::ERASED) {
-        return Ok(None);
-    }
-    let version = known.cells.get(profile::EMAIL_OFF).map_or(i64::MIN, |cell| cell.version);
-    let is_off = known.get(profile::EMAIL_OFF).and_then(model::Value::as_flag).unwrap_or(false);
-    Ok(Some((version, is_off)))
-}
-
-/// States the fact on the same way in as everybody: stored, then announced, then acknowledged. Says whether
-/// it was taken; if not, the same may be asked again.
-async fn state(app: &App, token: &Token, wish: Wish, known: i64) -> anyhow::Result<bool> {
-    // Whatever counts the versions of a service that states it too, what its reader says now is newer.
-    let version = app.now().0.max(known.saturating_add(1));
-    let fact = json!({
-        "specversion": "1.0",
-        "id": random_hex(16)?,
-        "source": SOURCE,
-        "type": "tidings.profile",
-        "version": version,
-        "data": {"person": token.person.as_str(), profile::EMAIL_OFF: wish == Wish::NoMail},
-    });
-    let intake = ingest::router(ingest::Http {
-        ports: app.house.intake().clone(),
-        config: ingest::Config { tenant: token.tenant.clone(), ..app.intake.clone() },
-        keys: None,
-        disk_low: app.disk_low.clone(),
-    });
-    let request = Request::post("/v1/facts").header(header::CONTENT_TYPE, "application/json");
-    let answer = intake.oneshot(request.body(Body::from(fact.to_string()))?).await?;
-    let status = answer.status();
-    let body = to_bytes(answer.into_body(), ANSWER_BYTES_MAX).await.context("read the answer")?;
-    let said: Json = serde_json::from_slice(&body).unwrap_or_default();
-    let taken = status == StatusCode::ACCEPTED && said["accepted"] == 1;
-    if !taken {
-        tracing::warn!(%status, "somebody's wish for no more mail, or for mail again, could not be taken");
-    }
-    Ok(taken)
-}
-
-fn shown(app: &App, token: &Token, says: Says) -> anyhow::Result<Response> {
+    };
+    let mutes = facts.mutes(app);
+    let all: Vec<Mute> = mutes.iter().cloned().chain(of.clone()).collect();
+    let names = facts::names(app, token, &all).await?;
+    let named = |(mute, name): (&Mute, &String)| json!({"flag": mute.flag(), "name": name});
     let own = json!({
         "sender": sender_of(app, token),
-        "says": match says {
-            Says::Asks => "asks",
-            Says::IsOff => "is_off",
-            Says::Off => "off",
-            Says::OnAgain => "on_again",
-            Says::IsGone => "is_gone",
+        "says": says,
+        "undo": is_young,
+        "plans": plans(app, token, facts),
+        "plan": match wished {
+            Some(Wish::Plan(plan)) => Some(one_plan(app, plan)),
+            _ => None,
         },
-        "undo": is_young(token, app.now()),
+        "mutes": mutes.iter().zip(&names).map(named).collect::<Vec<_>>(),
+        "of": of.as_ref().zip(names.last()).map(named),
+        "less": of.as_ref().map(Mute::asks),
     });
     app.alone("unsubscribe.html", &own)
+}
+
+/// The plans among which there is a choice, and which of them is on.
+fn plans(app: &App, token: &Token, facts: &Facts) -> Vec<Json> {
+    let on = facts.plan(app, token);
+    let plan = |plan: PlanName| {
+        let mut one = one_plan(app, &plan);
+        one["on"] = json!(on.as_ref() == Some(&plan));
+        one
+    };
+    choices(token, &app.catalogue).into_iter().map(plan).collect()
+}
+
+fn one_plan(app: &App, plan: &PlanName) -> Json {
+    json!({"name": plan.as_str(), "title": app.catalogue.title_of(plan)})
 }
 
 /// Whose mails these are, as the mails themselves say: the name of the sender, or its address.
@@ -319,36 +293,6 @@ impl IntoResponse for Answer {
         match self {
             Self::Stopped(stopped) => stopped.into_response(),
             Self::Oops(oops) => oops.into_response(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_form_is_a_button_or_a_click() {
-        let form = "application/x-www-form-urlencoded";
-        let parts = "multipart/form-data; boundary=x";
-        let click =
-            "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n";
-        let check = |content_type: &str, body: &str, expected: Option<Wish>| {
-            assert_eq!(wish(content_type, body), expected, "{body}");
-        };
-        check(form, "do=off", Some(Wish::NoMail));
-        check(form, "do=on", Some(Wish::MailAgain));
-        check(form, "List-Unsubscribe=One-Click", Some(Wish::NoMail));
-        check(form, "List-Unsubscribe=One-Click\r\n", Some(Wish::NoMail));
-        check("", "List-Unsubscribe=One-Click", Some(Wish::NoMail));
-        check(parts, click, Some(Wish::NoMail));
-        check("Multipart/Form-Data; boundary=x", click, Some(Wish::NoMail));
-        check(parts, &click.replace("One-Click", "No"), None);
-        check(parts, "List-Unsubscribe=One-Click", None);
-        check(form, click, None);
-        for nothing in ["", "do", "do=", "do=offf", "List-Unsubscribe=Two-Clicks", "\u{fffd}\0", "&&&="] {
-            check(form, nothing, None);
-            check(parts, nothing, None);
         }
     }
 }

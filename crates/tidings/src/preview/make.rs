@@ -12,6 +12,7 @@ use model::{
     plan::Plan,
     ready::{self, Ready},
 };
+use render::Listed;
 use sender::{
     check::{self, Checked, Facts},
     message::Making,
@@ -82,6 +83,34 @@ impl Studio {
         self.draw(ready, (None, Of::Digest), &facts(known), world, remarks, at)
     }
 
+    /// What a digest would tell to the person as they are: nothing, where something stands against telling them.
+    pub(super) fn list(
+        &self,
+        ready: &Ready,
+        known: &Known,
+        world: &World,
+        at: Place<'_>,
+    ) -> anyhow::Result<Vec<Listed>> {
+        let facts = Facts { profile: known.profile.clone(), ..facts(known) };
+        let checked = check::check(ready, &facts, world, &self.catalogue, at.now);
+        if checked.told.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.making(world).list(ready, &facts, &checked)
+    }
+
+    fn making<'a>(&'a self, world: &'a World) -> Making<'a> {
+        Making {
+            catalogue: &self.catalogue,
+            renderer: &self.renderer,
+            zones: &self.zones,
+            world,
+            links: Some(&self.links),
+            // It goes nowhere, so nothing comes back of it.
+            returns: None,
+        }
+    }
+
     fn draw(
         &self,
         ready: &Ready,
@@ -101,16 +130,7 @@ impl Studio {
                 if checked.told.is_empty() { whole } else { checked }
             }
         };
-        let making = Making {
-            catalogue: &self.catalogue,
-            renderer: &self.renderer,
-            zones: &self.zones,
-            world,
-            links: Some(&self.links),
-            // It goes nowhere, so nothing comes back of it.
-            returns: None,
-        };
-        let message = making.message(ready, facts, &checked)?;
+        let message = self.making(world).message(ready, facts, &checked)?;
         let zone = self.zones.get_or_utc(facts.profile.text(profile::ZONE));
         let mut preview = Preview {
             kind,

@@ -14,11 +14,11 @@ use super::{Answer, Door, SECRET, door};
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 const CLICK: &str = "List-Unsubscribe=One-Click";
 
-fn link(tenant: &str, person: &str) -> String {
+pub fn link(tenant: &str, person: &str) -> String {
     link_of(tenant, person, None)
 }
 
-fn link_of(tenant: &str, person: &str, day: Option<Day>) -> String {
+pub fn link_of(tenant: &str, person: &str, day: Option<Day>) -> String {
     let token = Token {
         tenant: Tenant::new(tenant).unwrap(),
         person: Person::new(person).unwrap(),
@@ -30,7 +30,7 @@ fn link_of(tenant: &str, person: &str, day: Option<Day>) -> String {
 }
 
 impl Door {
-    async fn press(&self, path: &str, body: &str) -> Answer {
+    pub async fn press(&self, path: &str, body: &str) -> Answer {
         self.ask(Method::POST, path, &[FORM], body).await
     }
 

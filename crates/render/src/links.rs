@@ -1,0 +1,75 @@
+//! The doors of a mail's foot. All of them lead to the page behind its signed link, and say what it is to show first.
+
+use catalogue::{Catalogue, KindDef};
+use minijinja::Value as Scripted;
+use model::{PlanName, State, SubjectRef};
+
+use crate::{renderer::named, values::web_address};
+
+/// The link of a mail, by which its reader is known.
+#[derive(Clone, Copy)]
+pub struct Doors<'a>(pub Option<&'a str>);
+
+impl Doors<'_> {
+    /// The link that ends the mails.
+    pub fn unsubscribe(self) -> Scripted {
+        self.to("")
+    }
+
+    /// The link to what waits.
+    pub fn rest(self) -> Scripted {
+        self.to("/rest")
+    }
+
+    /// The link to where one asks for less of what this names.
+    pub fn less(self, of: Option<&str>) -> Scripted {
+        of.map_or(Scripted::UNDEFINED, |of| self.to(&format!("?less={}", encoded(of))))
+    }
+
+    /// The other plans that the reader may have, each with its link.
+    pub fn instead(self, plan: &PlanName, catalogue: &Catalogue) -> Scripted {
+        let other = |name: &PlanName| {
+            let parts = [
+                ("plan", Scripted::from(name.as_str())),
+                ("title", Scripted::from(catalogue.title_of(name))),
+                ("link", self.to(&format!("?plan={}", encoded(name.as_str())))),
+            ];
+            named(name.to_string(), parts)
+        };
+        let others = catalogue.alternatives(plan).into_iter().filter(|_| self.0.is_some());
+        Scripted::from(others.map(|plan| other(&plan.name)).collect::<Vec<_>>())
+    }
+
+    fn to(self, what: &str) -> Scripted {
+        self.0.map_or(Scripted::UNDEFINED, |link| Scripted::from(web_address(&format!("{link}{what}"))))
+    }
+}
+
+/// What somebody mutes who wants less of a thing: all that hangs where it hangs, if that is one thing, else it alone.
+pub fn less_of<'a>(kind: &'a KindDef, subject: &'a SubjectRef, state: &'a State) -> &'a SubjectRef {
+    match kind.threads(subject, Some(state)) {
+        [thread] => thread,
+        _ => subject,
+    }
+}
+
+/// A name as it stands in the query of an address.
+fn encoded(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_end_its_value() {
+        let check = |name: &str, expected: &str| assert_eq!(encoded(name), expected);
+        check("artist:1", "artist:1");
+        check("a&do=on#x", "a%26do%3Don%23x");
+        check("é\r\n\"<>' %", "%C3%A9%0D%0A%22%3C%3E%27%20%25");
+    }
+}
