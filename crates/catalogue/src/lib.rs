@@ -6,7 +6,7 @@
 //! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
 //! all [`Problems`] that were found, each with file, line, column and what was probably meant.
 //!
-//! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
+//! [`yaml`] makes a tree in which everything knows its place ([`slip`] finds what is no YAML) and [`read`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`row`] is what a source makes of a record. [`mod@never`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
@@ -36,6 +36,7 @@ pub mod problem;
 mod pushes;
 mod read;
 mod row;
+pub mod slip;
 mod sources;
 mod state;
 mod subjects;
