@@ -11,7 +11,7 @@
 //! [`row`] is what a source makes of a record. [`mod@never`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
-//! [`example`] makes data up for checks.
+//! [`example`] makes data up, [`varied`] data that looks like somebody's, for checks.
 
 pub mod truth;
 
@@ -41,6 +41,7 @@ mod sources;
 mod state;
 mod subjects;
 mod units;
+mod varied;
 pub mod windows;
 mod yaml;
 
@@ -65,6 +66,7 @@ pub use sources::{Format, PROFILE_FIELDS, SourceDef, Telling, Tells};
 pub use state::{BadField, NoPlace, place};
 pub use subjects::{FieldType, SubjectType};
 pub use units::{duration_ms, is_web_url, length};
+pub use varied::{ToldExample, example_name};
 
 /// A catalogue that has been checked.
 #[derive(Clone, PartialEq, Debug)]
