@@ -56,7 +56,7 @@ const SENTENCES: [&str; 4] = [
     "I walked past it twice before I saw that the door was open, and then stayed until they closed.",
     "Can you come on Thursday? The others are there from six, and somebody has to bring the keys.",
     "Quiet, with light from two sides; the tram stops in front of the house and the park begins behind it.",
-    "Thank you for the photos! The third one is my favourite, although it is a little dark.",
+    "Thank you for the photos! I like the third one best, although it is a little dark.",
 ];
 
 /// A person's name, by a number that tells it from some sixty others.

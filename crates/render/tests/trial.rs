@@ -67,3 +67,23 @@ fn every_plan_has_every_form() {
         "a subject is said once, so two events of it are one thing"
     );
 }
+
+#[test]
+fn what_is_made_up_is_told_and_stays_so_with_the_least() {
+    for dir in catalogues("examples").into_iter().chain(catalogues("tests/catalogues")) {
+        let catalogue = Catalogue::load(&dir).unwrap_or_else(|problems| panic!("{problems}"));
+        for kind in catalogue.kinds.values() {
+            for number in [1, 2, 60] {
+                let made = catalogue.told_example(kind, number).unwrap();
+                let least = made.least(kind);
+                let what = format!("{}: {} {number}", dir.display(), kind.name);
+                assert!(made.is_told(kind) && least.is_told(kind), "{what}: {made:?}");
+                // Nothing more can be left out.
+                let fields = least.fields();
+                let over =
+                    fields.iter().find(|(of, field)| least.without(kind, field, of.as_deref()).is_some());
+                assert_eq!(over, None, "{what}");
+            }
+        }
+    }
+}
