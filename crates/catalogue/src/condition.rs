@@ -61,6 +61,11 @@ impl Condition {
         }
     }
 
+    /// The fields of a type of subject that it reads.
+    pub(crate) fn fields(&self, of: &str) -> Vec<String> {
+        self.reads.fields.get(of).into_iter().flatten().cloned().collect()
+    }
+
     /// The fields that the condition reads, and no others.
     fn values(&self, facts: &Facts<'_>) -> Scripted {
         let mut roots = BTreeMap::new();

@@ -6,12 +6,12 @@
 //! and [`Catalogue::parse`] from texts; either gives a catalogue of which everything has been checked, or
 //! all [`Problems`] that were found, each with file, line, column and what was probably meant.
 //!
-//! [`yaml`] makes a tree in which everything knows its place and [`read`] takes values from it;
+//! [`yaml`] makes a tree in which everything knows its place ([`slip`] finds what is no YAML) and [`read`] takes values from it;
 //! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
 //! [`row`] is what a source makes of a record. [`mod@never`] refuses plans that say what can never come to pass, [`notes`] what works and is probably not meant.
 //! [`language`] types the texts: a misspelt field is found before anything is compiled. [`condition`] asks
 //! whether a kind still holds and [`truth`] whether an entry does, [`state`] turns JSON into typed cells,
-//! [`example`] makes data up for checks.
+//! [`example`] makes data up, [`varied`] data that looks like somebody's, for checks.
 
 pub mod truth;
 
@@ -37,10 +37,12 @@ pub mod problem;
 mod pushes;
 mod read;
 mod row;
+pub mod slip;
 mod sources;
 mod state;
 mod subjects;
 mod units;
+mod varied;
 pub mod windows;
 mod yaml;
 
@@ -65,6 +67,7 @@ pub use sources::{Format, PROFILE_FIELDS, SourceDef, Telling, Tells};
 pub use state::{BadField, NoPlace, place};
 pub use subjects::{FieldType, SubjectType};
 pub use units::{duration_ms, is_web_url, length};
+pub use varied::{ToldExample, example_name};
 
 /// A catalogue that has been checked.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,6 +4,7 @@
 use crate::{
     limits::NAME_BYTES_MAX,
     problem::{Problem, Problems, Source, nearest, one_of},
+    slip::missing_blank,
     yaml::{At, Key, Node, What},
 };
 
@@ -71,9 +72,10 @@ impl<'a> Reader<'a> {
         let mut strange = false;
         for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
             let near = nearest(&key.name, offered.iter().copied());
-            let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("{offers} has {}", one_of(offered.iter().copied())),
+            let help = match (missing_blank(&key.name), near) {
+                (Some(help), _) => help,
+                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, None) => format!("{offers} has {}", one_of(offered.iter().copied())),
             };
             meant.extend(near.map(str::to_string));
             strange = true;
@@ -150,15 +152,20 @@ impl<'a> Reader<'a> {
         }
         let good = is_name(&key.name);
         if !good {
-            let rule = "a name has small letters, digits and `_`, and begins with a letter";
+            let rule = || "a name has small letters, digits and `_`, and begins with a letter".to_string();
             let message = format!("`{}` cannot be the name of {what}", key.name);
-            self.problem_with(key.at, message, Some(rule.to_string()));
+            self.problem_with(key.at, message, Some(missing_blank(&key.name).unwrap_or_else(rule)));
         }
         good
     }
 
     fn wrong(&mut self, node: &Node, rule: &str, found: &What) {
-        self.problem(node.at, format!("{rule}, this is {}", found.sort()));
+        // Of `key:value` YAML makes a text.
+        let help = match found {
+            What::Text(text) if rule.ends_with("must be a map") => missing_blank(text),
+            _ => None,
+        };
+        self.problem_with(node.at, format!("{rule}, this is {}", found.sort()), help);
     }
 }
 

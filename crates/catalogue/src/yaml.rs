@@ -9,6 +9,7 @@ use serde_saphyr::{Location, Spanned};
 use crate::{
     limits::YAML_DEPTH_MAX,
     problem::{Problem, Source},
+    slip::find_slip,
 };
 
 /// A value and where it stands.
@@ -67,24 +68,33 @@ impl What {
 
 /// Reads a file. What is no YAML, or has a key twice, is a problem.
 pub fn parse(source: Source<'_>) -> Result<Node, Problem> {
+    let error = match read(source.text) {
+        Ok(raw) => return Ok(raw.node()),
+        Err(error) => error,
+    };
+    let at = error.location().map(At::from).unwrap_or_default();
+    // The parser notices a slip where it cannot go on, which may be lines later.
+    let fails = |text: &str| read(text).err().map(|error| error.location().map_or(1, |at| At::from(at).line));
+    let text = error.without_snippet().to_string();
+    let is_twice = text.contains("duplicate mapping key");
+    if let Some(slip) = (!is_twice).then(|| find_slip(source.text, at.line.max(1), &fails)).flatten() {
+        return Err(source.problem(slip.line, slip.column, slip.what).help(slip.help));
+    }
+    // The crate says its place and its own options in the text; ours comes first already.
+    let what = text.split(" at line ").next().unwrap_or(&text);
+    let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
+    let what = what.replace("duplicate mapping key: ", "this key is there twice: ");
+    Err(source.problem(at.line.max(1), at.column.max(1), what))
+}
+
+fn read(text: &str) -> Result<Raw, serde_saphyr::Error> {
     // `on`, `yes` and `no` are words here, as in YAML 1.2.
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: YAML_DEPTH_MAX },
         strict_booleans: true,
         emit_comments: false,
     };
-    match serde_saphyr::from_str_with_options::<Raw>(source.text, options) {
-        Ok(raw) => Ok(raw.node()),
-        Err(error) => {
-            let at = error.location().map(At::from).unwrap_or_default();
-            let text = error.without_snippet().to_string();
-            // The crate says its place and its own options in the text; ours comes first already.
-            let what = text.split(" at line ").next().unwrap_or(&text);
-            let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
-            let what = what.replace("duplicate mapping key: ", "this key is there twice: ");
-            Err(source.problem(at.line.max(1), at.column.max(1), what))
-        }
-    }
+    serde_saphyr::from_str_with_options(text, options)
 }
 
 impl From<Location> for At {

@@ -7,7 +7,8 @@
 //! tags become one HTML template; [`roots`] is what texts see, made of [`values`] that [`clean`] rid of
 //! whatever upstream could have put into them, in [`groups`] under one head, and with the [`links`] of a mail's foot; [`filters`] are the words of texts; [`why`] says why the
 //! reader gets something; [`check`] renders everything with example
-//! data, for `tidings check`.
+//! data, for `tidings check`, and [`trial`] makes the messages that a reader would get and judges them, with what [`marks`]
+//! say of their values.
 //!
 //! Where a value may stand decides how it is written: in HTML it is escaped, in an address it is a web
 //! address or nothing, in a style it cannot stand at all, and a headline is one line.
@@ -20,8 +21,10 @@ mod input;
 mod layout;
 mod limits;
 mod links;
+mod marks;
 mod renderer;
 mod roots;
+mod trial;
 mod values;
 mod why;
 
@@ -30,3 +33,4 @@ mod tests;
 
 pub use input::{ItemInput, Listed, MailInput, RenderError, Rendered, RenderedPush, SectionInput};
 pub use renderer::Renderer;
+pub use trial::{FormSheet, MailForm, TrialFinding, TrialRun, TrialSort};

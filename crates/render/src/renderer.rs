@@ -5,6 +5,7 @@ use std::{
     fmt,
     io::{self, Write},
     ops::Range,
+    sync::{Mutex, PoisonError},
 };
 
 use catalogue::{Catalogue, FieldType, KindDef, Mail, Problem, Problems, Push, problem::Source};
@@ -21,6 +22,7 @@ use crate::{
         BODY_CHARS_MAX, FUEL, HEADLINE_CHARS_MAX, LONGER_CHARS_MAX, PART_BYTES_MAX, PREHEADER_CHARS_MAX,
         RECURSION_MAX,
     },
+    marks::{self, PRINTED},
     roots::Roots,
     values::{Named, web_address},
 };
@@ -30,7 +32,35 @@ pub struct Renderer {
     pub(crate) catalogue: Catalogue,
     env: Environment<'static>,
     layouts: BTreeMap<PlanName, Layout>,
+    marking: Option<Marking>,
 }
+
+/// Beside a renderer whose texts mark what they print: where each expression is written, and what came of the texts.
+#[derive(Default)]
+struct Marking {
+    /// By the name of the text.
+    values: BTreeMap<String, Vec<PrintedSpot>>,
+    seen: Mutex<Vec<MarkedText>>,
+}
+
+/// Where an expression is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct PrintedSpot {
+    pub text: String,
+    /// Its place, with what it is a part of for a problem to begin with.
+    pub at: Problem,
+}
+
+/// What came of a text, with its marks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MarkedText {
+    /// Its name: `html/PLAN`, `says/KIND`.
+    pub name: String,
+    pub text: String,
+}
+
+/// Stands for a sentence that said nothing, so that what prints it is judged by itself.
+const SENTENCE: &str = "Something";
 
 /// A text of the catalogue, by which it is found in the environment.
 #[derive(Clone, Copy)]
@@ -87,9 +117,25 @@ impl Renderer {
         Self::compile(catalogue, UndefinedBehavior::Chainable)
     }
 
+    /// A renderer that keeps what its texts made, with a mark around each value.
+    pub(crate) fn marking(catalogue: &Catalogue) -> Result<Self, Problems> {
+        Self::compile_with(catalogue, UndefinedBehavior::Chainable, Some(Marking::default()))
+    }
+
     pub(crate) fn compile(catalogue: &Catalogue, missing: UndefinedBehavior) -> Result<Self, Problems> {
+        Self::compile_with(catalogue, missing, None)
+    }
+
+    fn compile_with(
+        catalogue: &Catalogue,
+        missing: UndefinedBehavior,
+        marking: Option<Marking>,
+    ) -> Result<Self, Problems> {
         let mut env = Environment::empty();
         filters::install(&mut env);
+        if marking.is_some() {
+            env.add_filter(PRINTED, marks::mark);
+        }
         env.set_auto_escape_callback(|name| {
             if name.starts_with("html/") { AutoEscape::Html } else { AutoEscape::None }
         });
@@ -98,7 +144,7 @@ impl Renderer {
         env.set_fuel(Some(FUEL));
         env.set_recursion_limit(RECURSION_MAX);
         env.set_debug(true);
-        let mut renderer = Self { catalogue: catalogue.clone(), env, layouts: BTreeMap::new() };
+        let mut renderer = Self { catalogue: catalogue.clone(), env, layouts: BTreeMap::new(), marking };
         let mut problems = Problems::default();
         for kind in catalogue.kinds.values() {
             renderer.add(Part::Says(kind), &kind.says, &mut problems);
@@ -107,11 +153,12 @@ impl Renderer {
             renderer.add(Part::Headline(plan, mail), &mail.headline, &mut problems);
             renderer.add(Part::Preheader(plan, mail), &mail.preheader, &mut problems);
             renderer.add(Part::Text(plan, mail), &mail.text, &mut problems);
-            match layout::compile(Source { file: &mail.template_file, text: &mail.template }) {
+            let template = renderer.marked(Part::Html(plan, mail), &mail.template);
+            match layout::compile(Source { file: &mail.template_file, text: &template }) {
                 Ok(layout) => {
                     let html = layout.html.clone();
                     renderer.layouts.insert(plan.clone(), layout);
-                    renderer.add(Part::Html(plan, mail), &html, &mut problems);
+                    renderer.add_as_it_is(Part::Html(plan, mail), &html, &mut problems);
                 }
                 Err(found) => problems.extend(found.0),
             }
@@ -125,9 +172,51 @@ impl Renderer {
     }
 
     fn add(&mut self, part: Part<'_>, text: &str, problems: &mut Problems) {
+        let text = self.marked(part, text);
+        self.add_as_it_is(part, &text, problems);
+    }
+
+    fn add_as_it_is(&mut self, part: Part<'_>, text: &str, problems: &mut Problems) {
         if let Err(error) = self.env.add_template_owned(part.template(), text.to_string()) {
             problems.extend([self.problem(part, &error)]);
         }
+    }
+
+    /// The text with its values marked, if they are to be.
+    fn marked(&mut self, part: Part<'_>, text: &str) -> String {
+        if self.marking.is_none() {
+            return text.to_string();
+        }
+        let (text, values) = marks::marked(text);
+        let spot = |value: marks::PrintedValue| PrintedSpot {
+            at: self.place(part, Some(value.at), String::new()),
+            text: value.text,
+        };
+        let spots = values.into_iter().map(spot).collect();
+        if let Some(marking) = &mut self.marking {
+            marking.values.insert(part.template(), spots);
+        }
+        text
+    }
+
+    /// What the texts made since this was asked, with the marks.
+    pub(crate) fn take_seen(&self) -> Vec<MarkedText> {
+        let Some(marking) = &self.marking else { return Vec::new() };
+        std::mem::take(&mut *marking.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Where the expression of this number is written in a text of this name.
+    pub(crate) fn spot(&self, name: &str, value: usize) -> Option<&PrintedSpot> {
+        self.marking.as_ref()?.values.get(name)?.get(value)
+    }
+
+    /// Keeps what came of a text, if its values are marked, and gives it without marks.
+    fn see(&self, part: Part<'_>, text: String) -> String {
+        let Some(marking) = &self.marking else { return text };
+        let plain = marks::plain(&text);
+        let seen = MarkedText { name: part.template(), text };
+        marking.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+        if plain.trim().is_empty() && matches!(part, Part::Says(_)) { SENTENCE.to_string() } else { plain }
     }
 
     /// Renders one mail.
@@ -205,8 +294,11 @@ impl Renderer {
         let mut out = Capped { bytes: Vec::with_capacity(self.text(part).len() * 3 / 2) };
         match template.render_captured_to(roots.clone(), &mut out) {
             // Texts are made of texts, so this is one.
-            Ok(_) => Ok(String::from_utf8(out.bytes)
-                .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned())),
+            Ok(_) => Ok(self.see(
+                part,
+                String::from_utf8(out.bytes)
+                    .unwrap_or_else(|odd| String::from_utf8_lossy(odd.as_bytes()).into_owned()),
+            )),
             Err(error) => Err(failed(&error)),
         }
     }
@@ -225,15 +317,24 @@ impl Renderer {
             kind => error.detail().map_or_else(|| kind.to_string(), str::to_string),
         };
         let offset = range.map(|range| range.start);
+        let origin = match part {
+            Part::Html(plan, _) => offset.zip(self.layouts.get(plan)).map(|(at, layout)| layout.origin(at)),
+            _ => offset,
+        };
+        let help = is_missing.then(|| "ask with `{% if %}` first".to_string());
+        self.place(part, origin, what).help(help)
+    }
+
+    /// A problem at a byte of a text as it is written.
+    fn place(&self, part: Part<'_>, offset: Option<usize>, what: String) -> Problem {
         let in_catalogue = |line: usize, of: String| {
             let source = Source { file: &self.catalogue.file, text: "" };
             source.problem(line, 1, format!("{of}: {what}"))
         };
-        let problem = match part {
-            Part::Html(plan, mail) => {
-                let origin = |offset| self.layouts.get(plan).map_or(0, |layout| layout.origin(offset));
+        match part {
+            Part::Html(_, mail) => {
                 let source = Source { file: &mail.template_file, text: &mail.template };
-                source.problem_at(offset.map_or(0, origin), what)
+                source.problem_at(offset.unwrap_or(0), what)
             }
             Part::Text(_, mail) => {
                 let source = Source { file: &mail.text_file, text: &mail.text };
@@ -243,8 +344,7 @@ impl Renderer {
             Part::Preheader(plan, mail) => in_catalogue(mail.line, format!("preheader of `{plan}`")),
             Part::Push(plan, push, part) => in_catalogue(push.line, format!("{} of `{plan}`", part.name())),
             Part::Says(kind) => in_catalogue(kind.line, format!("what `{}` says", kind.name)),
-        };
-        problem.help(is_missing.then(|| "ask with `{% if %}` first".to_string()))
+        }
     }
 
     /// What was compiled for a part; ranges of errors are of this.

@@ -53,7 +53,13 @@ ok shop/scenarios/only-what-is-still-true.txt What is not true any more in the m
 somebody has seen or does not follow any more.
 2 of 2 scenarios passed
 ";
-    assert_eq!((code, out.as_str(), why.as_str()), (0, expected, ""));
+    // What the messages weigh changes with each word of the templates.
+    let (weights, rest): (Vec<&str>, Vec<&str>) = out.lines().partition(|line| line.starts_with("  full: "));
+    assert_eq!((code, format!("{}\n", rest.join("\n")).as_str(), why.as_str()), (0, expected, ""));
+    let [weights] = weights[..] else { panic!("{out}") };
+    for form in ["nearly empty: 1 thing, ", "one of each kind: 2 things, ", "two events of one subject: "] {
+        assert!(weights.contains(form), "{weights}");
+    }
     let (code, _, why) = said(dir.path(), "init shop");
     assert_eq!((code, why.contains("is not empty")), (3, true), "{why}");
 }
@@ -74,6 +80,44 @@ fn some_scenarios_are_played_with_all_that_happens() {
     assert!(out.contains("Asia/Kolkata") && !out.contains("withdraw book:1"), "{out}");
     let (_, out, _) = said(dir.path(), "check shop --json --trace");
     assert!(out.contains("withdraw book:1"), "{out}");
+}
+
+/// The same catalogue with another piece in it.
+fn change(dir: &Path, piece: &str, by: &str) {
+    let file = dir.join("shop/catalogue.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(piece), "`{piece}` is not in it");
+    fs::write(&file, text.replace(piece, by)).unwrap();
+}
+
+#[test]
+fn what_a_reader_would_see_is_judged_and_written() {
+    let dir = shop();
+    let (code, out, why) = said(dir.path(), "check shop --strict --html looks");
+    assert_eq!(code, 0, "{out}{why}");
+    for form in ["full", "nearly-empty", "one-of-each-kind", "two-events-of-one-subject"] {
+        let html = fs::read_to_string(dir.path().join(format!("looks/morning-{form}.html"))).unwrap();
+        assert!(html.contains("<html") && !html.contains("{{"), "{form}");
+        assert!(dir.path().join(format!("looks/morning-{form}.txt")).is_file(), "{form}");
+    }
+    change(dir.path(), "headline: >-\n", "headline: >-\n      News for {{ name }},{{ \" \" }}\n");
+    let hole = "headline of `morning` has a hole where `name` is missing: “News for ___,";
+    let (code, out, _) = said(dir.path(), "check shop");
+    assert_eq!(
+        (code, out.contains(&format!("note: shop/catalogue.yaml:")), out.contains(hole)),
+        (0, true, true),
+        "{out}"
+    );
+    let (code, out, why) = said(dir.path(), "check shop --strict");
+    assert_eq!((code, out.contains(hole)), (3, true), "{out}");
+    assert!(why.contains("1 note, and --strict takes none"), "{why}");
+    let (_, out, _) = said(dir.path(), "check shop --json");
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let note = &found["notes"][0];
+    assert_eq!((note["about"].as_str(), note["plan"].as_str()), (Some("hole"), Some("morning")), "{note}");
+    let full = &found["forms"][0];
+    assert_eq!((full["plan"].as_str(), full["form"].as_str()), (Some("morning"), Some("full")), "{full}");
+    assert!(full["html_bytes"].as_u64().is_some_and(|bytes| bytes > 1_000), "{full}");
 }
 
 /// A check that goes on, and its lines as they come.

@@ -12,3 +12,4 @@ mod scan;
 mod tag;
 
 pub use compile::{Layout, compile};
+pub use tag::Tag;

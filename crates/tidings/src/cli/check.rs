@@ -13,13 +13,18 @@ Example:
 
 pub const CHECK: &str = "\
 Every problem is printed with file, line and column. A catalogue without any is rendered with example data, and the \
-scenarios in its folder `scenarios` are played. A note is about what works and is perhaps not meant.
+scenarios in its folder `scenarios` are played. A note is about what works and is perhaps not meant: a sentence with a \
+hole where a field is missing, one that is said twice, a mail that mailboxes cut off.
+
+Each plan's message is made in four forms: full, nearly empty, with one of each kind, and with two events of one \
+subject. --html writes them as files to look at.
 
 With --watch all of this is done again whenever a file of the folder changes, until Ctrl-C.
 
 Examples:
   tidings check examples/gallery
   tidings check examples/gallery --only sunday --trace
+  tidings check examples/gallery --html looks --strict
   tidings check examples/gallery --watch";
 
 #[derive(Debug, Args)]
@@ -43,6 +48,12 @@ pub struct Check {
     /// Check again whenever a file of the folder changes
     #[arg(long)]
     pub watch: bool,
+    /// Fail on notes too, for builds that keep a catalogue without any
+    #[arg(long)]
+    pub strict: bool,
+    /// Write each plan's messages into this folder, in every form
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub html: Option<PathBuf>,
     /// Print when each plan closes next, in three time zones
     #[arg(long)]
     pub verbose: bool,

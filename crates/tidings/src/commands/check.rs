@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use catalogue::{Catalogue, Problem, Problems};
 use model::Millis;
-use render::Renderer;
+use render::{Renderer, TrialRun};
 use runtime::{Clock, Shutdown};
 use serde::Serialize;
 use serde_json::json;
@@ -19,6 +19,7 @@ use crate::{
     scenario::{self, Ground},
 };
 
+mod forms;
 mod plans;
 mod watch;
 
@@ -44,6 +45,8 @@ pub struct Ask {
 pub struct Found {
     pub catalogue: Catalogue,
     pub notes: Vec<Problem>,
+    /// Each plan's message in its forms, with notes on them.
+    pub trial: TrialRun,
     pub played: Vec<Played>,
 }
 
@@ -71,8 +74,9 @@ pub fn look(dir: &Path, ask: &Ask) -> Result<Found, Stopped> {
     let catalogue = Catalogue::load(dir).map_err(Stopped::Problems)?;
     Renderer::check(&catalogue).settle().map_err(Stopped::Problems)?;
     let notes = catalogue.notes();
+    let trial = Renderer::trial(&catalogue).map_err(Stopped::Problems)?;
     let played = play(&dir.join(SCENARIOS), ask).map_err(Stopped::Failure)?;
-    Ok(Found { catalogue, notes, played })
+    Ok(Found { catalogue, notes, trial, played })
 }
 
 /// Checks a catalogue and says what was found.
@@ -85,14 +89,28 @@ fn once(asked: &cli::Check, ask: &Ask, out: Out) -> Result<(), Failure> {
     let now = Millis(Clock::real(0).now());
     let plans: Vec<Schedule> =
         found.catalogue.plans.by_name.values().map(|plan| schedule(plan, now)).collect();
+    if let Some(folder) = &asked.html {
+        forms::write(folder, &found.trial.sheets)?;
+    }
     if out.json {
         say::json(&in_json(&found, &plans, asked.trace))?;
     } else {
         print(&found, &plans, asked)?;
     }
-    match found.played.iter().filter(|played| !played.passed).count() {
-        0 => Ok(()),
-        n => Err(Failure::refused(format!("{} failed", so_many(n, "scenario")))),
+    verdict(&found, asked.strict)
+}
+
+/// What makes the command fail after all has been said.
+fn verdict(found: &Found, strict: bool) -> Result<(), Failure> {
+    let failed = found.played.iter().filter(|played| !played.passed).count();
+    if failed > 0 {
+        return Err(Failure::refused(format!("{} failed", so_many(failed, "scenario"))));
+    }
+    match found.notes.len() + found.trial.findings.len() {
+        notes if strict && notes > 0 => {
+            Err(Failure::refused(format!("{}, and --strict takes none", so_many(notes, "note"))))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -150,7 +168,7 @@ fn one(path: &Path, ran: anyhow::Result<stage::Report>) -> Played {
 }
 
 fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::Value {
-    let Found { catalogue, notes, played } = found;
+    let Found { catalogue, notes, trial, played } = found;
     let subjects: Vec<&String> = catalogue.subjects.keys().collect();
     let kinds: Vec<&str> = catalogue.kinds.keys().map(model::Kind::as_str).collect();
     let scenario = |played: &Played| {
@@ -162,7 +180,9 @@ fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::
         one
     };
     let scenarios: Vec<_> = played.iter().map(scenario).collect();
-    let notes: Vec<_> = notes.iter().map(problem_in_json).collect();
+    let notes = notes.iter().map(problem_in_json);
+    let notes: Vec<_> = notes.chain(trial.findings.iter().map(forms::finding_in_json)).collect();
+    let forms: Vec<_> = trial.sheets.iter().map(forms::in_json).collect();
     json!({
         "catalogue": catalogue.name,
         "problems": [],
@@ -170,13 +190,14 @@ fn in_json(found: &Found, plans: &[Schedule], with_traces: bool) -> serde_json::
         "subjects": subjects,
         "kinds": kinds,
         "plans": plans,
+        "forms": forms,
         "scenarios": scenarios,
     })
 }
 
 fn print(found: &Found, plans: &[Schedule], asked: &cli::Check) -> Result<(), Failure> {
     let paint = say::Paint::data();
-    let Found { catalogue, notes, played } = found;
+    let Found { catalogue, notes, trial, played } = found;
     say::data(format!(
         "{}: {}, {} and {}; all rendered with example data",
         paint.with(say::BOLD, &catalogue.name),
@@ -184,8 +205,8 @@ fn print(found: &Found, plans: &[Schedule], asked: &cli::Check) -> Result<(), Fa
         so_many(catalogue.kinds.len(), "kind"),
         so_many(plans.len(), "plan"),
     ))?;
-    plans::print(plans, asked.verbose)?;
-    for note in notes {
+    plans::print(plans, &trial.sheets, asked.verbose)?;
+    for note in notes.iter().chain(trial.findings.iter().map(|finding| &finding.problem)) {
         say::data(format!("{} {note}", paint.with(say::WARN, "note:")))?;
     }
     say::data(paint.with(say::GOOD, "no problems in the catalogue"))?;

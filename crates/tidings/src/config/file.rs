@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use catalogue::slip::find_slip;
 use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
 
@@ -40,15 +41,29 @@ impl From<Location> for At {
 
 /// Reads a file; what is no YAML is refused with its place. An empty file is an empty map.
 pub fn parse(text: &str) -> Result<Node, (At, String)> {
+    let error = match read(text) {
+        Ok(raw) => return Ok(raw.node()),
+        Err(error) => error,
+    };
+    let at = error.location().map_or(At { line: 1, column: 1 }, At::from);
+    let what = error.without_snippet().to_string();
+    let line = |at: At| usize::try_from(at.line).unwrap_or(usize::MAX);
+    let fails = |text: &str| read(text).err().map(|error| error.location().map_or(1, |at| line(at.into())));
+    let is_twice = what.contains("duplicate mapping key");
+    if let Some(slip) = (!is_twice).then(|| find_slip(text, line(at), &fails)).flatten() {
+        let at = At { line: slip.line as u64, column: slip.column as u64 };
+        // What was probably meant would show what stands there, which may be a secret.
+        return Err((at, slip.what));
+    }
+    // The crate says its place and its own options in the text; ours stands in front already.
+    let what = what.split(" at line ").next().unwrap_or(&what);
+    let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
+    Err((at, what.replace("duplicate mapping key: ", "this key is there twice: ")))
+}
+
+fn read(text: &str) -> Result<Raw, serde_saphyr::Error> {
     let options = serde_saphyr::options! { strict_booleans: true, emit_comments: false };
-    serde_saphyr::from_str_with_options::<Raw>(text, options).map(Raw::node).map_err(|error| {
-        let at = error.location().map_or(At { line: 1, column: 1 }, At::from);
-        let what = error.without_snippet().to_string();
-        // The crate says its place and its own options in the text; ours stands in front already.
-        let what = what.split(" at line ").next().unwrap_or(&what);
-        let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or(what);
-        (at, what.replace("duplicate mapping key: ", "this key is there twice: "))
-    })
+    serde_saphyr::from_str_with_options(text, options)
 }
 
 struct Raw(Spanned<RawWhat>);

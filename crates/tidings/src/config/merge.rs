@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, fmt, io, path::Path};
 
+use catalogue::slip::missing_blank;
 use model::Tenant;
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -133,8 +134,10 @@ impl Merge<'_> {
         match file::parse(text) {
             Ok(Node { what: What::Map(map), .. }) => self.map(&name, path, "", map),
             Ok(Node { what: What::Plain(nothing), .. }) if nothing.is_empty() => {}
-            Ok(Node { at, .. }) => {
-                self.refused.push(format!("{name}:{at}: a configuration is a map of keys"));
+            Ok(Node { at, what }) => {
+                let is_slip = matches!(&what, What::Text(text) if missing_blank(text).is_some());
+                let help = if is_slip { ": there is no blank after the colon" } else { "" };
+                self.refused.push(format!("{name}:{at}: a configuration is a map of keys{help}"));
             }
             Err((at, what)) => self.refused.push(format!("{name}:{at}: {what}")),
         }

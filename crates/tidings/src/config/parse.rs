@@ -195,6 +195,10 @@ pub fn beside(file: &Path, text: &str) -> String {
 }
 
 pub fn unknown<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    // What stands behind the colon may be a secret.
+    if let Some((key, _)) = word.split_once(':') {
+        return format!("`{key}` has no blank after its colon");
+    }
     match keys::nearest(word, names) {
         Some(near) => format!("unknown key `{word}`; did you mean `{near}`?"),
         None => format!("unknown key `{word}`; `tidings config` lists the known ones"),

@@ -4,6 +4,7 @@ mod hooks;
 mod mail;
 mod push;
 mod returns;
+mod slips;
 
 use std::{io, path::Path};
 

@@ -25,7 +25,7 @@ pub struct Pages {
     env: Environment<'static>,
 }
 
-const TEMPLATES: [(&str, &str); 20] = [
+const TEMPLATES: [(&str, &str); 21] = [
     ("frame.html", include_str!("../../page/frame.html")),
     ("overview.html", include_str!("../../page/overview.html")),
     ("pipeline.html", include_str!("../../page/pipeline.html")),

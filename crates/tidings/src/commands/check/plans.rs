@@ -6,8 +6,10 @@ use model::{
     civil::{self, Zones},
     plan::{Alone, Below, Close, First, Follows, GENERAL, Hours, LocalTime, Plan, Rest, Weekdays, ZoneRule},
 };
+use render::FormSheet;
 use serde::Serialize;
 
+use super::forms::weights;
 use crate::{
     failure::Failure,
     say::{self, Paint},
@@ -34,8 +36,8 @@ struct InZone {
     next: Vec<String>,
 }
 
-/// A line for each plan, and below it its next instants if they are asked for.
-pub fn print(plans: &[Schedule], with_instants: bool) -> Result<(), Failure> {
+/// A line for each plan, below it what its messages weigh, and its next instants if they are asked for.
+pub fn print(plans: &[Schedule], sheets: &[FormSheet], with_instants: bool) -> Result<(), Failure> {
     let paint = Paint::data();
     for plan in plans {
         let stream = match plan.stream.as_str() {
@@ -43,6 +45,10 @@ pub fn print(plans: &[Schedule], with_instants: bool) -> Result<(), Failure> {
             stream => format!(" (stream {stream})"),
         };
         say::data(format!("{}{stream} closes {}", paint.with(say::BOLD, &plan.plan), plan.closes))?;
+        let weights = weights(&plan.plan, sheets);
+        if !weights.is_empty() {
+            say::data(paint.with(say::FAINT, format!("  {weights}")))?;
+        }
         if with_instants {
             let rows: Vec<[String; 4]> = plan.zones.iter().map(row).collect();
             say::table(&rows).into_iter().try_for_each(|line| say::data(format!("  {line}")))?;

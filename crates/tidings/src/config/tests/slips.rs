@@ -1,0 +1,33 @@
+//! Slips of YAML are named where they are, and nothing is shown of what stands there: it may be a secret.
+
+use super::{SECRET, merged};
+
+#[test]
+fn a_slip_is_where_it_was_written_and_shows_no_secret() {
+    let check = |file: &str, expected: &str| {
+        let file = file.replace("SECRET", SECRET);
+        let refused = merged(&file, &[], &[]).unwrap_err();
+        let said = format!("{refused} {refused:?}");
+        assert!(!said.contains(SECRET), "{said}");
+        assert_eq!(refused.to_string(), expected, "{file}");
+    };
+    let blank = "there is no blank after this colon";
+    check("secret:SECRET\nlog:\n  format: json\n", &format!("tidings.yaml:1:7: {blank}"));
+    check(
+        "log:\n  format:json\nlisten: '[::1]:0'\nsecret: SECRET\n",
+        "tidings.yaml:2:3: unknown key `log`; `tidings config` lists the known ones",
+    );
+    check(
+        "secret:SECRET\n",
+        "tidings.yaml:1:1: a configuration is a map of keys: there is no blank after the colon",
+    );
+    check("log: {format:SECRET}\n", "tidings.yaml:1:7: `log.format` has no blank after its colon");
+    check(
+        "api_keys: [{tenant: t, key:SECRET}]\n",
+        "tidings.yaml:1:24: `key` has no blank after its colon\ntidings.yaml:1:12: an API key needs `key` or `key_file`",
+    );
+    check("listen: '[::1]:0'\nlog\n  format: json\n", "tidings.yaml:2:1: there is no colon after this word");
+    check("log:\n\tformat: json\n", "tidings.yaml:2:1: a tab stands here");
+    check("secret: \"SECRET\nlisten: '[::1]:0'\n", "tidings.yaml:1:9: this quote is not closed");
+    check("api_keys: [{key: SECRET}\nlisten: '[::1]:0'\n", "tidings.yaml:1:11: this bracket is not closed");
+}
