@@ -61,9 +61,19 @@ fn press(asked: &Value) -> Result<Pressed> {
 fn house() -> Result<House> {
     let house = House::start_as(&example("gallery"), &[], &["--demo"])?;
     house.begun("ann")?;
+    house.say("/v1/changes", &busy_day())?;
     house.ordered("/admin/upstream", &json!("no event"))?;
     house.settle()?;
     Ok(house)
+}
+
+/// More in one day than a page lists, for somebody who is asked about nothing else.
+fn busy_day() -> Vec<Value> {
+    let suggested = |number: usize| {
+        json!({"id": format!("ida-{number}"), "source": "gallery", "type": "artwork.suggested", "persons": ["ida"],
+            "subject": format!("artwork:9{number:03}"), "title": format!("Sketch {number}"), "artist": "artist:1", "published": true})
+    };
+    (0..60).map(suggested).collect()
 }
 
 #[test]
@@ -92,6 +102,7 @@ fn asked(house: &House, browser: &str, width: u32, scheme: &str) -> Result<Value
         "/",
         "/person?id=ann",
         "/person?id=chika",
+        "/person?id=ida",
         "/preview?person=ann&kind=artwork_published",
         "/preview?person=ann",
         "/publish?event=artwork.suggested",
@@ -111,6 +122,7 @@ fn asked(house: &House, browser: &str, width: u32, scheme: &str) -> Result<Value
     let faces = json!([
         ["/nowhere", 404, "Page not found"],
         ["/person/windows", 405, "Not possible here"],
+        ["/person/why?id=ann&entry=nonsense", 400, "No explanation"],
         ["/outbox/mail", 400, "This request is not complete"],
         ["/told?days=1000", 400, "Choose 1, 7 or 21 days"],
     ]);

@@ -51,7 +51,7 @@ impl Crowds for Cql {
         behind: Option<&SubjectRef>,
         most: usize,
     ) -> Result<Followed, StoreError> {
-        let mut statement = self.engine.statements.follows.clone();
+        let mut statement = self.engine.statements.following.read.clone();
         statement.set_page_size(i32::try_from(most.clamp(1, FOLLOWS_PART_MAX)).unwrap_or(i32::MAX));
         let (statement, behind) = (&statement, behind.map(SubjectRef::as_str).unwrap_or_default());
         let attempt = || async {
@@ -151,7 +151,7 @@ impl Cql {
         let attempt = || async {
             let values =
                 (one.tenant.as_str(), one.person.as_str(), of.as_str(), &standing, stamp(one.version));
-            self.engine.session.execute_unpaged(&self.engine.statements.follow, values).await?;
+            self.engine.session.execute_unpaged(&self.engine.statements.following.write, values).await?;
             Ok(())
         };
         self.engine.tried("writing a follow", attempt).await

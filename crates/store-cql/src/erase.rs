@@ -190,7 +190,7 @@ impl Of<'_> {
         let (tenant, person) = (self.tenant.as_str(), self.person.as_str());
         let attempt = || async {
             let mut own = Vec::new();
-            for page in self.cql.engine.pages(&statements.follows, &(tenant, person, "")).await? {
+            for page in self.cql.engine.pages(&statements.following.read, &(tenant, person, "")).await? {
                 for row in page.rows::<(&str, &[u8])>()? {
                     let (subject, standing) = row?;
                     own.push((subject.to_owned(), stamp(version_of(standing)?)));

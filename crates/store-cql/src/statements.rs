@@ -38,8 +38,7 @@ pub(crate) struct Statements {
     pub enrol: PreparedStatement,
     pub members: PreparedStatement,
     pub member: PreparedStatement,
-    pub follow: PreparedStatement,
-    pub follows: PreparedStatement,
+    pub following: Following,
     pub enter: PreparedStatement,
     pub journalled: PreparedStatement,
     pub answer: PreparedStatement,
@@ -69,6 +68,28 @@ pub(crate) struct Slot {
     /// All rows of a person's day, also beyond what a reader is given.
     pub whole: PreparedStatement,
     pub erase: PreparedStatement,
+}
+
+/// The statements about what a person follows.
+pub(crate) struct Following {
+    pub write: PreparedStatement,
+    /// Those behind a subject.
+    pub read: PreparedStatement,
+}
+
+impl Following {
+    async fn prepare(session: &Session, keyspace: &str) -> Result<Self, Trouble> {
+        Ok(Self {
+            write: repeatable(session, &format!(
+                "INSERT INTO {keyspace}.follows (tenant, person, subject, standing) VALUES (?, ?, ?, ?) {BY_VERSION}"
+            ))
+            .await?,
+            read: repeatable(session, &format!(
+                "SELECT subject, standing FROM {keyspace}.follows WHERE tenant = ? AND person = ? AND subject > ?"
+            ))
+            .await?,
+        })
+    }
 }
 
 /// The statements that find what there is of a person, and take it away.
@@ -159,14 +180,7 @@ impl Statements {
                 "SELECT standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
             ))
             .await?,
-            follow: plain(format!(
-                "INSERT INTO {keyspace}.follows (tenant, person, subject, standing) VALUES (?, ?, ?, ?) {by_version}"
-            ))
-            .await?,
-            follows: plain(format!(
-                "SELECT subject, standing FROM {keyspace}.follows WHERE tenant = ? AND person = ? AND subject > ?"
-            ))
-            .await?,
+            following: Following::prepare(session, keyspace).await?,
             enter: transaction(format!(
                 "INSERT INTO {journal}.journal (tenant, ready, attempt, part, body) VALUES (?, ?, ?, ?, ?) \
                  IF NOT EXISTS USING TTL ?"

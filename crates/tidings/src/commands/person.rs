@@ -165,11 +165,11 @@ impl Sheet<'_> {
             [self.at(&one.at), plan, "tried again".to_owned(), entries(one.entries)]
         }));
         self.rows(&rows, "nothing waits")?;
-        let remarks =
-            self.whole.coming.iter().filter_map(|one| one.message.as_ref()).flat_map(|one| &one.remarks);
-        remarks
-            .map(|remark| say::data(format!("  {} {}", self.paint.with(say::WARN, "!"), say::clean(remark))))
-            .collect()
+        let messages = self.whole.coming.iter().filter_map(|one| one.message.as_ref());
+        for remark in messages.flat_map(|message| &message.remarks) {
+            say::data(format!("  {} {}", self.paint.with(say::WARN, "!"), say::clean(remark)))?;
+        }
+        Ok(())
     }
 
     fn window(&self, one: &Coming) -> [String; 4] {

@@ -128,8 +128,12 @@ async fn all_that_is_known_of_a_person_is_on_one_page() {
     assert_eq!((&whole["follows"]["count"], &whole["mutes"]["count"]), (&json!(2), &json!(1)), "{whole}");
     assert_eq!(whole["coming"][0]["message"]["entries"], 1, "{whole}");
     assert!(whole["mutes"]["newest"][0]["since"].is_string(), "{whole}");
+}
 
-    // Released, it is among what they got, with the mail, and says why.
+#[tokio::test]
+async fn what_they_got_is_shown_with_the_mail_and_why() {
+    let door = door(true, false).await;
+    door.offered().await;
     door.asked(Method::POST, "/admin/release", r#"{"plan":"daily","person":"ann"}"#).await;
     door.ground.house.settle().await.unwrap();
     let page = door.get(PAGE).await.text;
