@@ -103,7 +103,7 @@ fn blank(line: &str) -> Option<Guess> {
         }
         match c {
             ':' if starts && is_word(&word) => {
-                let value = chars.peek().map(|(_, next)| *next).unwrap_or(' ');
+                let value = chars.peek().map_or(' ', |(_, next)| *next);
                 if !value.is_whitespace() && !matches!(value, '/' | ':' | ',' | '}' | ']') {
                     mended.push(' ');
                     first.get_or_insert((at, word.clone()));

@@ -41,7 +41,7 @@ pub fn marked(text: &str) -> (String, Vec<PrintedValue>) {
     let mut printed = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let Some(next) = rest.find("{").map(|next| at + next) else {
+        let Some(next) = rest.find('{').map(|next| at + next) else {
             out.push_str(rest);
             break;
         };

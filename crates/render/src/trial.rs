@@ -327,8 +327,9 @@ impl Trial<'_> {
         for block in &blocks {
             let pieces = marks::pieces(block);
             found.extend(holes::holes(&pieces));
-            let written =
-                |value| self.marking.spot(&seen.name, value).map_or(String::new(), |spot| spot.text.clone());
+            let written = |value| {
+                self.marking.spot(&seen.name, value).map(|spot| spot.text.clone()).unwrap_or_default()
+            };
             found.extend(holes::plurals(&pieces, written, plan.at_least > 1));
         }
         if says && marks::plain(&seen.text).trim().is_empty() {

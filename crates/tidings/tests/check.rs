@@ -104,7 +104,7 @@ fn what_a_reader_would_see_is_judged_and_written() {
     let hole = "headline of `morning` has a hole where `name` is missing: “News for ___,";
     let (code, out, _) = said(dir.path(), "check shop");
     assert_eq!(
-        (code, out.contains(&format!("note: shop/catalogue.yaml:")), out.contains(hole)),
+        (code, out.contains("note: shop/catalogue.yaml:"), out.contains(hole)),
         (0, true, true),
         "{out}"
     );

@@ -99,6 +99,17 @@ pub fn merge(
     merge.settle()
 }
 
+/// Whether keys stand below this one.
+fn is_section(name: &str) -> bool {
+    KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// Why it is probably no map: of `key:value` YAML makes a text. What it says may be a secret.
+fn no_map(what: &What) -> &'static str {
+    let is_slip = matches!(what, What::Text(text) if missing_blank(text).is_some());
+    if is_slip { ": there is no blank after the colon" } else { "" }
+}
+
 /// A Pod of a StatefulSet has the same name in all its lives: that of the set and a number. One of a Deployment ends in
 /// five letters and digits, and never comes back.
 fn stable_host(environment: &BTreeMap<String, String>) -> Option<String> {
@@ -135,8 +146,7 @@ impl Merge<'_> {
             Ok(Node { what: What::Map(map), .. }) => self.map(&name, path, "", map),
             Ok(Node { what: What::Plain(nothing), .. }) if nothing.is_empty() => {}
             Ok(Node { at, what }) => {
-                let is_slip = matches!(&what, What::Text(text) if missing_blank(text).is_some());
-                let help = if is_slip { ": there is no blank after the colon" } else { "" };
+                let help = no_map(&what);
                 self.refused.push(format!("{name}:{at}: a configuration is a map of keys{help}"));
             }
             Err((at, what)) => self.refused.push(format!("{name}:{at}: {what}")),
@@ -173,10 +183,9 @@ impl Merge<'_> {
                     let read = self.read_secret(Path::new(&beside(path, &from)));
                     self.secret(secret_in_file(&full).unwrap_or_default(), read, source);
                 }
-                (None, What::Map(map))
-                    if KEYS.iter().any(|key| key.name.starts_with(&format!("{full}."))) =>
-                {
-                    self.map(file, path, &full, map);
+                (None, What::Map(map)) if is_section(&full) => self.map(file, path, &full, map),
+                (None, what @ What::Text(_)) if is_section(&full) => {
+                    self.refuse(&source, format!("`{full}` is a map of keys{}", no_map(&what)));
                 }
                 (None, _) => {
                     let what = unknown(&full, KEYS.iter().map(|key| key.name));

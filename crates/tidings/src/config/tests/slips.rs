@@ -14,8 +14,8 @@ fn a_slip_is_where_it_was_written_and_shows_no_secret() {
     let blank = "there is no blank after this colon";
     check("secret:SECRET\nlog:\n  format: json\n", &format!("tidings.yaml:1:7: {blank}"));
     check(
-        "log:\n  format:json\nlisten: '[::1]:0'\nsecret: SECRET\n",
-        "tidings.yaml:2:3: unknown key `log`; `tidings config` lists the known ones",
+        "log:\n  format:json\nlisten: '[::1]:0'\n",
+        "tidings.yaml:2:3: `log` is a map of keys: there is no blank after the colon",
     );
     check(
         "secret:SECRET\n",
