@@ -1,4 +1,4 @@
-//! What stands under one head: things of one artist, of one city.
+//! What stands under one head: things of one author, of one city.
 
 use model::{Because, Reason, State, SubjectRef, Value};
 
@@ -102,7 +102,7 @@ mod tests {
     fn what_all_have_in_common_is_said_once() {
         let reason =
             |because: &Because| Reason { kind: Kind::new("show").unwrap(), because: because.clone() };
-        let [ann, bo] = ["artist:1", "artist:2"].map(|id| Because::Follows(of(id)));
+        let [ann, bo] = ["author:1", "author:2"].map(|id| Because::Follows(of(id)));
         let listed = |score| Because::Listed(model::Score::new(score).unwrap());
         let check = |things: &[&[Because]], expected: &[Because]| {
             let things: Vec<Vec<Reason>> =
@@ -127,10 +127,10 @@ mod tests {
             let state = State::at(1, [("by", Some(value.clone()))]);
             assert_eq!(heads("by", &state, reasons), expected, "{value:?}");
         };
-        let [one, two] = ["artist:1", "artist:2"].map(of);
+        let [one, two] = ["author:1", "author:2"].map(of);
         let both = Value::Refs(vec![one.clone(), two.clone()]);
         check(both.clone(), &[], &[Head::Of(one.clone()), Head::Of(two.clone())]);
-        check(both, &[follows("artist:2"), follows("partner:1")], &[Head::Of(two), Head::Of(one.clone())]);
+        check(both, &[follows("author:2"), follows("house:1")], &[Head::Of(two), Head::Of(one.clone())]);
         check(Value::Ref(one.clone()), &[], &[Head::Of(one)]);
         check(Value::text(" Berlin "), &[], &[Head::Text("Berlin".into())]);
         check(Value::text("  "), &[], &[]);
