@@ -110,13 +110,15 @@ mod tests {
             let found = common(things.iter().map(Vec::as_slice));
             assert_eq!(found, expected.iter().map(reason).collect::<Vec<_>>(), "{things:?}");
         };
+        let (only_ann, only_bo) = (std::slice::from_ref(&ann), std::slice::from_ref(&bo));
         check(&[], &[]);
-        check(&[&[ann.clone()]], &[]);
-        check(&[&[ann.clone()], &[bo.clone(), ann.clone()]], &[ann.clone()]);
-        check(&[&[ann.clone()], &[bo.clone()]], &[]);
+        check(&[only_ann], &[]);
+        check(&[only_ann, &[bo.clone(), ann.clone()]], only_ann);
+        check(&[only_ann, only_bo], &[]);
         check(&[&[listed(0.1)], &[listed(0.9)]], &[listed(0.1)]);
         check(&[&[Because::Near], &[Because::Near]], &[]);
-        check(&[&[ann.clone(), bo.clone()], &[ann.clone(), bo.clone()]], &[ann, bo]);
+        let both = [ann.clone(), bo.clone()];
+        check(&[&both, &both], &both);
     }
 
     #[test]

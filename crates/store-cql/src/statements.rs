@@ -145,11 +145,6 @@ impl Statements {
         let (keyspace, journal, by_version) = (&settings.keyspace, settings.journal(), BY_VERSION);
         let plain = |cql: String| async move { repeatable(session, &cql).await };
         let transaction = |cql: String| async move { Ok::<_, Trouble>(session.prepare(cql).boxed().await?) };
-        let mut members = plain(format!(
-            "SELECT person, standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person > ?"
-        ))
-        .await?;
-        members.set_page_size(SLICE_PERSONS_MAX as i32);
         // What a decision rests on has to see a transaction that nobody knows the end of.
         let mut journalled = plain(format!(
             "SELECT attempt, part, body FROM {journal}.journal WHERE tenant = ? AND ready = ?"
@@ -175,7 +170,7 @@ impl Statements {
                  {by_version} AND TTL ?"
             ))
             .await?,
-            members,
+            members: members(session, keyspace).await?,
             member: plain(format!(
                 "SELECT standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person = ?"
             ))
@@ -222,6 +217,16 @@ impl Statements {
             .get_or_try_init(|| Slot::prepare(session, format!("{}.days_{}", self.keyspace, slot_name(slot))))
             .await
     }
+}
+
+/// The members of a shard of a crowd, a slice a page.
+async fn members(session: &Session, keyspace: &str) -> Result<PreparedStatement, Trouble> {
+    let mut members = repeatable(session, &format!(
+        "SELECT person, standing FROM {keyspace}.crowds WHERE tenant = ? AND crowd = ? AND shard = ? AND person > ?"
+    ))
+    .await?;
+    members.set_page_size(SLICE_PERSONS_MAX as i32);
+    Ok(members)
 }
 
 impl Slot {
