@@ -11,9 +11,8 @@ use std::{
 };
 
 use anyhow::{Context as _, bail, ensure};
-use runtime::clock::Stopwatch;
+use runtime::{clock::Stopwatch, retry};
 use serde_json::Value;
-use tokio::time::sleep;
 
 use crate::{
     posts::Posts,
@@ -166,7 +165,7 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
     let mut alone = Late::default();
     for _ in 0..ALONE {
         notes.write(&mut alone).await?;
-        sleep(PAUSE).await;
+        retry::wait(PAUSE).await;
     }
     let lists = Lists::new(size);
     let before = up.sum(ROWS)?;
@@ -189,7 +188,7 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
             break;
         }
         ensure!(watch.elapsed() < PATIENCE, "{written} of {} rows in time", lists.rows());
-        sleep(PAUSE).await;
+        retry::wait(PAUSE).await;
     }
     let took = watch.elapsed();
     posted.await??;
@@ -251,7 +250,7 @@ impl Notes {
         self.quiet.post("/v1/changes", &body).await?;
         while self.entries.len() < self.written {
             ensure!(watch.elapsed() < PATIENCE, "note {number} has no entry");
-            sleep(LOOK).await;
+            retry::wait(LOOK).await;
             read_entries(&self.quiet, READER, &mut self.since, &mut self.entries).await?;
         }
         late.entries.push(watch.elapsed());
@@ -262,7 +261,7 @@ impl Notes {
                 Ordering::Greater => bail!("note {number} was told twice"),
             }
             ensure!(watch.elapsed() < PATIENCE, "note {number} has no mail");
-            sleep(LOOK).await;
+            retry::wait(LOOK).await;
         }
         late.mails.push(watch.elapsed());
         Ok(())
