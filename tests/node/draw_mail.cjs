@@ -1,8 +1,8 @@
 // Draws the top of a mail as an SVG: its boxes, lines of text and pictures as Chromium lays them out.
 //
-//   node draw_mail.cjs MAIL.html IMAGES_FOLDER WIDTH HEIGHT > mail.svg
+//   node draw_mail.cjs MAIL.html WIDTH HEIGHT > mail.svg
 //
-// A picture that the mail shows as `.../moon.jpg` is taken from `IMAGES_FOLDER/moon.svg`, as the page of the outbox does.
+// Its pictures are SVGs in their addresses, as the outbox of a demo fills them in.
 const fs = require('fs');
 const path = require('path');
 const {pathToFileURL} = require('url');
@@ -55,20 +55,21 @@ function painted() {
 const escaped = text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 const short = number => String(Math.round(number * 10) / 10);
 
-function picture(shape, folder) {
-  const file = path.join(folder, `${path.parse(new URL(shape.image).pathname).name}.svg`);
-  if (!fs.existsSync(file)) return '';
-  const [, inner] = fs.readFileSync(file, 'utf8').match(/<svg[^>]*>([\s\S]*)<\/svg>/);
-  const [, view] = fs.readFileSync(file, 'utf8').match(/viewBox="([^"]*)"/);
-  const place = ['x', 'y', 'width', 'height'].map(name => `${name}="${short(shape[name])}"`).join(' ');
-  return `<svg ${place} viewBox="${view}" preserveAspectRatio="xMidYMid slice">${inner.trim()}</svg>`;
+const placeOf = shape => ['x', 'y', 'width', 'height'].map(name => `${name}="${short(shape[name])}"`).join(' ');
+
+function picture(shape) {
+  const [, head, data] = shape.image.match(/^data:image\/svg\+xml([^,]*),(.*)$/s) || [];
+  if (data === undefined) return '';
+  const svg = /;base64/.test(head) ? Buffer.from(data, 'base64').toString() : decodeURIComponent(data);
+  const [, view] = svg.match(/viewBox="([^"]*)"/);
+  const [, inner] = svg.match(/<svg[^>]*>([\s\S]*)<\/svg>/);
+  return `<svg ${placeOf(shape)} viewBox="${view}" preserveAspectRatio="xMidYMid slice">${inner.trim()}</svg>`;
 }
 
-function drawn(shape, folder) {
-  if (shape.image) return picture(shape, folder);
+function drawn(shape) {
+  if (shape.image) return picture(shape);
   if (shape.text === undefined) {
-    const place = ['x', 'y', 'width', 'height'].map(name => `${name}="${short(shape[name])}"`).join(' ');
-    return `<rect ${place}${shape.round ? ` rx="${shape.round}"` : ''} fill="${shape.fill}"/>`;
+    return `<rect ${placeOf(shape)}${shape.round ? ` rx="${shape.round}"` : ''} fill="${shape.fill}"/>`;
   }
   const size = parseFloat(shape.fontSize);
   // The base line, about a fifth of the letters' height above their box's end.
@@ -81,7 +82,7 @@ function drawn(shape, folder) {
   return `<text x="${short(shape.x)}" y="${short(base)}" font-size="${short(size)}" fill="${shape.color}"${more}>${escaped(shape.text)}</text>`;
 }
 
-const [mail, folder, width, height] = process.argv.slice(2);
+const [mail, width, height] = process.argv.slice(2);
 chromium(async browser => {
   const page = await browser.page();
   await page.as(Number(width), 'light');
@@ -89,7 +90,7 @@ chromium(async browser => {
   const shapes = (await page.ask(painted)).filter(shape => shape.y < Number(height));
   const family = escaped((shapes.find(shape => shape.fontFamily) || {}).fontFamily || 'serif').replace(/&quot;/g, "'");
   console.log(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="${family}">`);
-  for (const line of shapes.map(shape => drawn(shape, folder)).filter(Boolean)) console.log(line);
+  for (const line of shapes.map(drawn).filter(Boolean)) console.log(line);
   console.log('</svg>');
 }).catch(error => {
   console.error(error.stack);

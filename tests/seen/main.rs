@@ -8,4 +8,5 @@ mod mailbox;
 mod mails;
 mod pages;
 mod pushes;
+mod readme;
 mod sink;

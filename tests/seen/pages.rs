@@ -159,7 +159,7 @@ fn doors(house: &House) -> Result<[Vec<Value>; 2]> {
     Ok([vec![waits], after])
 }
 
-fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+pub fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     text.split_once(before)?.1.split_once(after).map(|(between, _)| between)
 }
 
