@@ -68,6 +68,13 @@ pub fn main() -> Result<(), Failure> {
         }
     };
     if let Some(name) = fault::misspelt() {
+        if !fault::CAN_PLANT {
+            let why = format!(
+                "{}={name}: this program plants no faults, it was built without `--features faults`",
+                fault::VARIABLE
+            );
+            return Err(Failure::refused(why));
+        }
         let names = Fault::ALL.map(Fault::name);
         let help = did_you_mean(&name, names).unwrap_or_else(|| format!("there is {}", one_of(names)));
         return Err(Failure::refused(format!("`{name}` of {} is no fault: {help}", fault::VARIABLE)));
