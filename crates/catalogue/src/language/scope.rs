@@ -61,7 +61,7 @@ fn item(types: BTreeSet<String>) -> Type {
 pub(crate) fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: About) -> Scope<'_> {
     let items = Type::list(item(about.types));
     let head =
-        (!about.heads.is_empty()).then(|| ("subject", Type::Subject { types: about.heads, near: false }));
+        (!about.heads.is_empty()).then_some(("subject", Type::Subject { types: about.heads, near: false }));
     let group = [
         ("name", Type::Text),
         ("items", items.clone()),

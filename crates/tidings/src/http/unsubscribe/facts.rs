@@ -168,7 +168,7 @@ pub async fn names(app: &App, token: &Token, mutes: &[Mute]) -> anyhow::Result<V
         Mute::Actor(actor) => actor.as_str().to_owned(),
         Mute::Subject(subject) | Mute::Thread(subject) => called(subject),
     };
-    Ok(mutes.iter().map(|mute| crate::say::clean(&name(mute)).to_string()).collect())
+    Ok(mutes.iter().map(|mute| crate::say::clean(&name(mute))).collect())
 }
 
 async fn states(app: &App, token: &Token, subjects: &[SubjectRef]) -> anyhow::Result<Vec<State>> {
