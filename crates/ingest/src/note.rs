@@ -58,7 +58,8 @@ impl Fields {
                 if self.looked_at.len() >= STRANGE_FIELDS_MAX || !self.looked_at.insert(known) {
                     continue;
                 }
-                let near = nearest(name, declared.fields.keys().map(String::as_str));
+                let fields = declared.fields.keys().map(|field| field.as_str());
+                let near = nearest(name, fields.chain(missing_attributes(cloud)));
                 // Who says both means two things.
                 if let Some(near) = near.filter(|near| !cloud.data.contains_key(*near)) {
                     let help = format!("did you mean `{near}`?");
@@ -68,6 +69,17 @@ impl Fields {
         }
         notes
     }
+}
+
+/// The attributes that a change may have and does not: where they stand beside its fields, a misspelt one is a field.
+fn missing_attributes(cloud: &Cloud) -> impl Iterator<Item = &str> {
+    let missing = [
+        ("actor", cloud.actor.is_none()),
+        ("persons", cloud.persons.is_empty()),
+        ("time", cloud.time.is_none()),
+        ("version", cloud.version.is_none()),
+    ];
+    missing.into_iter().filter_map(|(name, is_missing)| is_missing.then_some(name))
 }
 
 /// The note on a change, if there is one.

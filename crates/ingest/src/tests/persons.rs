@@ -284,6 +284,9 @@ async fn a_slip_in_the_name_of_a_field_is_noted() {
     // Each slip is noted once.
     let bodies = [r#""data":{"title":"Moon"}"#, r#""data":{"titel":"Moon"}"#, r#""data":{"titel":"Sun"}"#];
     check(&bodies, &[(1, "titel", "title")]).await;
+    // So is an attribute, where it stands beside the fields.
+    check(&[r#""title":"Moon","aktor":"ann""#], &[(0, "aktor", "actor")]).await;
+    check(&[r#""title":"Moon","person":["ann"]"#], &[(0, "person", "persons")]).await;
     // What is near to nothing is another's; who says both means two things.
     check(&[r#""data":{"warehouse":7}"#], &[]).await;
     check(&[r#""data":{"title":"Moon","titles":"Moons"}"#], &[]).await;
