@@ -104,10 +104,8 @@ impl Unsubscribe {
     }
 }
 
-pub(super) const UNKNOWN: Stopped = Stopped(
-    StatusCode::NOT_FOUND,
-    "this link is not whole; open the one in the mail again, or copy all of it",
-);
+pub(super) const UNKNOWN: Stopped =
+    Stopped(StatusCode::NOT_FOUND, "this link is incomplete; open it again from the mail, or copy all of it");
 const BUSY: Stopped =
     Stopped(StatusCode::SERVICE_UNAVAILABLE, "this cannot be done right now; try again soon");
 const TOO_OLD: Stopped =
@@ -154,9 +152,12 @@ async fn look(
     let token = app.unsubscribe.read(&token)?;
     let _permit = app.unsubscribe.permit()?;
     let Some(facts) = Facts::read(&app, &token).await? else { return Ok(gone(&app, &token)?) };
-    let asked = query.and_then(|query| Wish::of_link(&query, &token, &app.catalogue));
-    let asked = asked.filter(|wish| !facts.holds(wish, &app, &token));
-    Ok(shown(&app, &token, &facts, Says { asked, done: None }).await?)
+    let query = query.filter(|query| Wish::is_asked(query));
+    let asked = query.as_ref().and_then(|query| Wish::of_link(query, &token, &app.catalogue));
+    let asked = asked.filter(|_| is_young(&token, app.now()));
+    let is_outdated = query.is_some() && asked.is_none();
+    let holds = asked.as_ref().is_some_and(|wish| facts.holds(wish, &app, &token));
+    Ok(shown(&app, &token, &facts, Says { asked, holds, is_outdated, done: None }).await?)
 }
 
 async fn press(State(app): Shared, Path(token): Path<String>, request: Request) -> Result<Response, Answer> {
@@ -185,7 +186,7 @@ async fn press(State(app): Shared, Path(token): Path<String>, request: Request) 
         }
     }
     let facts = facts.with(&wish);
-    Ok(shown(&app, &token, &facts, Says { asked: None, done: Some(wish) }).await?)
+    Ok(shown(&app, &token, &facts, Says { done: Some(wish), ..Says::default() }).await?)
 }
 
 /// Whether a link still has the right to turn mail on again.
@@ -198,8 +199,13 @@ fn too_long(error: &BytesRejection) -> Stopped {
 }
 
 /// What the page asks first, and what was just done.
+#[derive(Default)]
 struct Says {
     asked: Option<Wish>,
+    /// That is so already.
+    holds: bool,
+    /// The link asks for what there is no more, or no longer by this mail. It must not lead to the end of all mail.
+    is_outdated: bool,
     done: Option<Wish>,
 }
 
@@ -210,7 +216,7 @@ fn gone(app: &App, token: &Token) -> anyhow::Result<Response> {
 
 async fn shown(app: &App, token: &Token, facts: &Facts, says: Says) -> anyhow::Result<Response> {
     let is_young = is_young(token, app.now());
-    let Says { asked, done } = says;
+    let Says { asked, holds, is_outdated, done } = says;
     let says = match (&done, &asked) {
         (Some(Wish::MailAgain), _) => "on_again",
         _ if facts.is_off() && done == Some(Wish::NoMail) => "off",
@@ -218,8 +224,11 @@ async fn shown(app: &App, token: &Token, facts: &Facts, says: Says) -> anyhow::R
         (Some(Wish::Plan(_)), _) => "changed",
         (Some(Wish::Less(_)), _) => "less",
         (Some(Wish::More(_)), _) => "more",
-        (_, Some(Wish::Plan(_))) if is_young => "asks_plan",
-        (_, Some(Wish::Less(_))) if is_young => "asks_less",
+        (_, Some(Wish::Plan(_))) if holds => "holds_plan",
+        (_, Some(Wish::Less(_))) if holds => "holds_less",
+        (_, Some(Wish::Plan(_))) => "asks_plan",
+        (_, Some(Wish::Less(_))) => "asks_less",
+        _ if is_outdated => "outdated",
         _ => "asks",
     };
     let wished = done.as_ref().or(asked.as_ref());

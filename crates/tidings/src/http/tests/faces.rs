@@ -36,7 +36,7 @@ async fn an_error_is_a_page_for_a_browser_and_a_line_for_a_program() {
         assert!(!text.contains("<nav") && !text.contains("shop"), "{text}");
     }
     let text = check(Method::GET, "/u/nonsense", &[], 404, "Page not found").await;
-    assert!(text.contains("This link is not whole") && text.contains("..&#x2f;u&#x2f;style.css"), "{text}");
+    assert!(text.contains("This link is incomplete") && text.contains("..&#x2f;u&#x2f;style.css"), "{text}");
 }
 
 #[tokio::test]

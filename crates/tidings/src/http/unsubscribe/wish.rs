@@ -65,6 +65,11 @@ impl Wish {
         })
     }
 
+    /// Whether the link of a mail asks about anything beside the end of all mails.
+    pub fn is_asked(query: &str) -> bool {
+        query.split('&').any(|pair| pair.starts_with("plan=") || pair.starts_with("less="))
+    }
+
     /// What the link of a mail asks about; nothing where the catalogue of today has no such thing.
     pub fn of_link(query: &str, token: &Token, catalogue: &Catalogue) -> Option<Self> {
         match said(query)? {
