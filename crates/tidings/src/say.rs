@@ -86,7 +86,7 @@ pub fn fail(why: &str) {
 /// Asks before what cannot be taken back. Where nobody can answer it has to be said beforehand.
 pub fn ask(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let why = "this cannot be undone, and nobody is here to be asked: --yes does it unasked";
+        let why = "this cannot be undone and there is no terminal to ask on; add --yes";
         return Err(Failure::Usage(why.to_owned()));
     }
     write!(io::stderr().lock(), "{question} [y/N] ").context("ask")?;

@@ -15,6 +15,7 @@ the id anew, welcome it when its erasure is done; nothing that was removed comes
 Examples:
   tidings erase ann --dry-run
   tidings erase ann
+  tidings erase ann --yes --no-wait
   tidings erase ann --receipt --json
   tidings erase ann --archive archive-before-2026-11-13.avro
   tidings erase ann --welcome";
@@ -39,4 +40,7 @@ pub struct ErasePerson {
     /// Do not wait until it is done
     #[arg(long)]
     pub no_wait: bool,
+    /// Erase without asking
+    #[arg(long, conflicts_with_all = ["dry_run", "receipt", "welcome", "archive"])]
+    pub yes: bool,
 }

@@ -41,6 +41,10 @@ pub fn run(config: &Config, asked: &cli::ErasePerson, out: Out) -> Result<(), Fa
         (_, true) => Deed::Welcome,
         _ => Deed::Erase,
     };
+    if deed == Deed::Erase && !asked.yes && !is_sure(&person)? {
+        say::talk("left as it is");
+        return Ok(());
+    }
     let seen = begin(&reach, config, &person, deed)?;
     if deed != Deed::Erase || asked.no_wait {
         return show(&seen, out);
@@ -51,6 +55,12 @@ pub fn run(config: &Config, asked: &cli::ErasePerson, out: Out) -> Result<(), Fa
         return Ok(());
     }
     wait(&reach, config, &person, &seen, out)
+}
+
+/// What is erased never comes back, and neither does the id unless somebody welcomes it.
+fn is_sure(person: &Person) -> Result<bool, Failure> {
+    let what = format!("all that is known of {person} will be removed for good. Erase this person?");
+    say::ask(&say::clean(&what))
 }
 
 fn begin(reach: &Reach, config: &Config, person: &Person, deed: Deed) -> Result<Seen, Failure> {
