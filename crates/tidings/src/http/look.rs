@@ -78,7 +78,7 @@ pub fn masked(address: &str) -> String {
 
 /// What a page says after something was done; the address names it, the words are ours.
 const DONE: [(&str, &str); 7] = [
-    ("published", "Published. The house has it for good, and is on it."),
+    ("published", "Published and stored. It is being worked on now."),
     ("moved", "The clock was moved, and everything due by then was done."),
     ("moving", "The clock was moved; the house is still busy with what was due."),
     ("retried", "Put back where it came from."),

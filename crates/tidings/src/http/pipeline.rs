@@ -47,10 +47,10 @@ fn lies_in(topic: &str) -> &'static str {
         topics::CHANGES => "from your services",
         topics::EVENTS => "accepted events",
         topics::SLICES => "parts of large audiences",
-        topics::PENDING => "people with news",
+        topics::PENDING => "notices about people",
         topics::INBOX => "visits, reads, deliveries",
-        topics::ERASURES => "people to erase",
-        topics::READY => "messages to send",
+        topics::ERASURES => "requests to erase",
+        topics::READY => "messages due",
         _ => "",
     }
 }
@@ -71,7 +71,9 @@ fn does(room: &str) -> &'static str {
 async fn pipeline(State(app): Shared, Query(asked): Query<Asked>) -> Result<Response, Oops> {
     let stages = app.house.stages().await?;
     let own = json!({
-        "stops": stops(&stages),
+        "stops": stops(stages.iter().filter(|stage| stage.topic != topics::ERASURES)),
+        // Nothing of the others flows into this one.
+        "beside": stops(stages.iter().filter(|stage| stage.topic == topics::ERASURES)),
         "mails": app.outbox.len(),
         "lag": stages.iter().map(|stage| stage.lag).sum::<u64>(),
         "charts": chart::charts(&app.house.history().list()),
@@ -80,10 +82,10 @@ async fn pipeline(State(app): Shared, Query(asked): Query<Asked>) -> Result<Resp
 }
 
 /// The stages in a row: the topics a room reads, and then the room.
-fn stops(stages: &[StageView]) -> Vec<Stop> {
-    let mut stops = Vec::new();
+fn stops<'a>(stages: impl Iterator<Item = &'a StageView>) -> Vec<Stop> {
+    let (stages, mut stops): (Vec<_>, _) = (stages.collect(), Vec::new());
     for of_room in stages.chunk_by(|a, b| a.name == b.name) {
-        let pile = |stage: &StageView| Pile {
+        let pile = |stage: &&StageView| Pile {
             name: stage.topic.clone(),
             is: lies_in(&stage.topic),
             count: stage.end,
@@ -111,7 +113,7 @@ mod tests {
         };
         let stages =
             [stage("digest", "pending", 2), stage("digest", "inbox", 3), stage("sender", "ready", 0)];
-        let stops = stops(&stages);
+        let stops = stops(stages.iter());
         let shown: Vec<String> = stops
             .iter()
             .map(|stop| match stop {
