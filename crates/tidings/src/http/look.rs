@@ -11,12 +11,12 @@ pub fn instant(at: Millis, zone: &Zone) -> String {
     }
 }
 
-/// `10:05`, on the wall of a zone.
+/// `10:05`, on the wall of a zone; `Fri 22:05` where it is another day there than in UTC, by whose days entries stand.
 pub fn clock(at: Millis, zone: &Zone) -> String {
-    match Timestamp::from_millisecond(at.0) {
-        Ok(at) => at.to_zoned(zone.clone()).strftime("%H:%M").to_string(),
-        Err(_) => at.to_string(),
-    }
+    let Ok(at) = Timestamp::from_millisecond(at.0) else { return at.to_string() };
+    let there = at.to_zoned(zone.clone());
+    let is_same_day = there.date() == at.to_zoned(Zone::UTC).date();
+    there.strftime(if is_same_day { "%H:%M" } else { "%a %H:%M" }).to_string()
 }
 
 /// `Sat 21 Nov`.
@@ -109,6 +109,9 @@ mod tests {
             instant(Millis::parse("2026-11-21T10:05:59Z").unwrap(), &Zone::UTC),
             "Sat 21 Nov 2026, 10:05"
         );
+        let early = Millis::parse("2026-11-26T02:18:00Z").unwrap();
+        assert_eq!(clock(early, &Zone::UTC), "02:18");
+        assert_eq!(clock(early, &Zone::fixed(jiff::tz::offset(-5))), "Wed 21:18");
         assert_eq!(date(Day::parse("2026-11-01").unwrap()), "Sun 1 Nov");
         assert_eq!(whole_date(Day::parse("2026-11-01").unwrap()), "Sun 1 Nov 2026");
         assert_eq!(until(59_999), "now");

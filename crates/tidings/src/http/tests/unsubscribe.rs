@@ -127,7 +127,7 @@ async fn a_link_of_somebody_erased_has_nothing_to_do() {
         assert!(!text.contains("You get mail") && !text.contains("Done:"), "{text}");
     }
     assert!(!door.is_off("main", "ann").await);
-    assert!(door.get(&self::link("main", "bob")).await.text.contains("You get mail"));
+    assert!(door.get(&self::link("main", "bob")).await.text.contains("No more mail from"));
 }
 
 /// Whoever has a link can say the same as often as they like, and change their mind now and then.
