@@ -43,7 +43,7 @@ fn a_house_answers_for_its_own_tenant_alone() {
         "release --plan p --all",
         "suppressions list ann",
         "suppressions lift ann",
-        "erase ann",
+        "erase ann --yes",
         "erase ann --dry-run",
         "erase ann --welcome",
         "erase ann --receipt",
