@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, error::ErrorKind};
 use tidings::cli::Cli;
 
@@ -180,8 +180,10 @@ fn a_misspelt_flag_is_found_wherever_it_stands() {
 fn the_index_leads_to_every_page() {
     let docs = tests::scenarios::root().join("docs");
     let index = fs::read_to_string(docs.join("README.md")).unwrap();
-    let missing = pages_below(&docs, Path::new("")).unwrap().into_iter();
-    let missing: Vec<String> = missing.filter(|page| !index.contains(&format!("]({page})"))).collect();
+    let pages = pages_below(&docs, Path::new("")).unwrap();
+    assert!(pages.len() > 10, "only {pages:?}");
+    let missing: Vec<String> =
+        pages.into_iter().filter(|page| !index.contains(&format!("]({page})"))).collect();
     assert!(missing.is_empty(), "docs/README.md does not link {missing:?}");
     let readme = fs::read_to_string(docs.join("../README.md")).unwrap();
     assert!(readme.contains("](docs/README.md)"), "README.md does not link the index");
@@ -194,13 +196,12 @@ fn pages_below(docs: &Path, folder: &Path) -> Result<Vec<String>> {
         let name = folder.join(file.file_name());
         let shown = name.to_str().context("a name that is no text")?.to_owned();
         let is_page = shown.ends_with(".md") && shown != "README.md";
-        // Decisions are linked as a folder.
+        // Decisions are linked as a folder; one of pictures has no pages.
         if file.file_type()?.is_dir() && shown != "decisions" {
             pages.extend(pages_below(docs, &name)?);
         } else if is_page {
             pages.push(shown);
         }
     }
-    ensure!(!pages.is_empty(), "no pages in {}", docs.join(folder).display());
     Ok(pages)
 }
