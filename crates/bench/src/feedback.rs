@@ -13,7 +13,7 @@ use crate::{
     posts::{Pace, Posts},
     process::Bed,
     raw,
-    report::{Figure, Oracle, Report, machine},
+    report::{Figure, Oracle, Report, at, machine},
     said::{Said, catalogue},
 };
 
@@ -146,17 +146,4 @@ async fn say(posts: &Posts, said: &Said, first: usize) -> anyhow::Result<()> {
     let all = format!("\"accepted\":{OF_REQUEST},\"rejected\":[]");
     ensure!(answer.contains(&all), "not all were accepted: {answer}");
     Ok(())
-}
-
-/// The value that so much of all is not above, in milliseconds.
-fn at(sorted: &[Duration], part: f64) -> f64 {
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a place in a list"
-    )]
-    let place = (sorted.len() as f64 * part) as usize;
-    let found = sorted.get(place.min(sorted.len().saturating_sub(1)));
-    found.map_or(0.0, |late| late.as_secs_f64() * 1e3)
 }

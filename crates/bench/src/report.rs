@@ -123,6 +123,19 @@ fn median(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
+/// The value that so much of all is not above, in milliseconds.
+pub fn at(sorted: &[Duration], part: f64) -> f64 {
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place in a list"
+    )]
+    let place = (sorted.len() as f64 * part) as usize;
+    let found = sorted.get(place.min(sorted.len().saturating_sub(1)));
+    found.map_or(0.0, |late| late.as_secs_f64() * 1e3)
+}
+
 /// What a reader of the figures needs to know of the machine.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);

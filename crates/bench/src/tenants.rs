@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     posts::Posts,
     process::Bed,
-    report::{Figure, Oracle, Report, machine},
+    report::{Figure, Oracle, Report, at, machine},
 };
 
 /// The bar: a single thing is told within so long, whatever another tenant says.
@@ -130,22 +130,6 @@ struct Late {
     mails: Vec<Duration>,
 }
 
-impl Late {
-    fn at(of: &[Duration], part: f64) -> f64 {
-        let mut sorted = of.to_vec();
-        sorted.sort_unstable();
-        #[allow(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a place in a list"
-        )]
-        let place = (sorted.len() as f64 * part) as usize;
-        let found = sorted.get(place.min(sorted.len().saturating_sub(1)));
-        found.map_or(0.0, |late| late.as_secs_f64() * 1e3)
-    }
-}
-
 pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Report> {
     let bed = Bed::with(program, CATALOGUE)?;
     let keys =
@@ -183,7 +167,8 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
     let mut beside = Late::default();
     loop {
         notes.write(&mut beside).await?;
-        let written = up.sum(ROWS)? - before - beside.entries.len();
+        // A row is counted a moment after it is there.
+        let written = up.sum(ROWS)?.saturating_sub(before + beside.entries.len());
         if written >= lists.rows() {
             break;
         }
@@ -198,7 +183,12 @@ pub async fn run(size: usize, program: &Path, progress: &(dyn Fn(&str) + Sync)) 
 
 fn report(lists: &Lists, took: Duration, (alone, beside): (&Late, &Late), held: bool) -> Report {
     let pair = |name: &str, of: fn(&Late) -> &Vec<Duration>, part: f64| {
-        Figure::beside(name, Late::at(of(beside), part), "ms", Late::at(of(alone), part))
+        let late = |late: &Late| {
+            let mut sorted = of(late).clone();
+            sorted.sort_unstable();
+            at(&sorted, part)
+        };
+        Figure::beside(name, late(beside), "ms", late(alone))
     };
     #[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
     let rate = lists.rows() as f64 / took.as_secs_f64();
